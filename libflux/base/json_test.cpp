@@ -1,0 +1,55 @@
+#include <flux/json.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <cerrno>
+
+using flux::Error;
+using flux::Json;
+using flux::JsonView;
+
+TEST_CASE("json: literals keep their order and dump compactly", "[json]") {
+    auto value = Json::object("id", 7, "name", "x", "ratio", 0.5, "on", true, "none", nullptr, "list",
+                              Json::array_of(1, "two"));
+    CHECK(value.dump() == R"({"id":7,"name":"x","ratio":0.5,"on":true,"none":null,"list":[1,"two"]})");
+    CHECK(Json::object("b", 1, "a", 2).dump_sorted() == R"({"a":2,"b":1})");
+}
+
+TEST_CASE("json: typed access names what is wrong", "[json]") {
+    auto value = Json::parse(R"({"n":300,"s":"text","l":[1,2],"z":null})");
+    CHECK(value.get<int>("n") == 300);
+    CHECK(value.get<std::vector<int>>("l") == std::vector<int>{1, 2});
+    CHECK(value.get_or("absent", 4) == 4);
+    CHECK(!value.get_optional<int>("z"));
+    CHECK_THROWS_WITH(value.get<int>("s"), Catch::Contains("'s'") && Catch::Contains("got string"));
+    CHECK_THROWS_WITH(value.get<int>("absent"), "required key 'absent' is missing");
+    CHECK_THROWS_AS(value.get<std::uint8_t>("n"), Error);
+    CHECK_THROWS_AS(value.get_or("s", 1), Error);
+    CHECK(!value["n"]["deeper"]);
+    CHECK(!JsonView()["nothing"]);
+}
+
+TEST_CASE("json: paths and updates", "[json]") {
+    auto value = Json::object();
+    value.set_path("a.b.c", 1);
+    value.object_at("a").array_at("list").append("x");
+    CHECK(value.dump() == R"({"a":{"b":{"c":1},"list":["x"]}})");
+    CHECK(value.find("a.b.c").as<int>() == 1);
+    CHECK(!value.find("a.x.c"));
+    CHECK(value["a"].erase("b"));
+    CHECK_THROWS_AS(value["a"]["list"].set("k", 1), Error);
+    auto copy = value.copy();
+    value.clear();
+    CHECK(copy.find("a.list").size() == 1);
+    std::string keys;
+    auto pair = Json::object("k", 1, "l", 2);
+    for (auto [key, member] : pair.members()) keys += key;
+    CHECK(keys == "kl");
+}
+
+TEST_CASE("json: bad text is refused with its place", "[json]") {
+    CHECK_THROWS_WITH(Json::parse("{\"a\":", "request"), Catch::StartsWith("request: line 1"));
+    CHECK_THROWS_AS(Json(std::string_view("\xff")), Error);
+    CHECK(Json::parse("7").as<int>() == 7);
+    CHECK(Json::parse("\"a\\u0000b\"").as<std::string>().size() == 3);
+}
