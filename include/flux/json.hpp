@@ -25,10 +25,18 @@ namespace flux {
 
 class Json;
 class JsonRef;
+class JsonView;
 
 namespace detail {
 template <class T> inline constexpr bool is_vector = false;
 template <class T, class A> inline constexpr bool is_vector<std::vector<T, A>> = true;
+/// A type with a JSON form of its own: it has a `json_name` for error texts and a function
+/// `bool json_decode(JsonView, T&)` beside it that is false when the value is no T.
+template <class T>
+concept JsonDecodable = requires(JsonView view, T& out) {
+    { T::json_name } -> std::convertible_to<const char*>;
+    { json_decode(view, out) } -> std::same_as<bool>;
+};
 } // namespace detail
 
 /// A borrowed JSON value, or nothing at all (`!view`: the key was absent).
@@ -53,7 +61,8 @@ public:
     /// `object`, `array`, `string`, `integer`, `real`, `boolean`, `null`, `nothing`.
     const char* type_name() const noexcept;
 
-    /// The value as a T: bool, an integer type, double, std::string, std::string_view, JsonView or a vector of these.
+    /// The value as a T: bool, an integer type, double, std::string, std::string_view, JsonView, a type with
+    /// a JSON form of its own (JobId, Idset, Hostlist), or a vector of these.
     /// A double may be read from an integer; nothing else converts.
     /// \throws Error EPROTO `expected integer, got string`, also when an integer does not fit.
     template <class T> T as() const;
@@ -250,12 +259,20 @@ bool json_read(JsonView, std::string_view&) noexcept;
 [[noreturn]] void json_key_error(std::string_view key, JsonView found, const std::string& why);
 
 template <class T> constexpr const char* json_expected() {
-    if constexpr (std::is_same_v<T, bool>) return "boolean";
-    else if constexpr (std::is_integral_v<T>) return "integer in range";
-    else if constexpr (std::is_floating_point_v<T>) return "number";
-    else if constexpr (is_vector<T>) return "array";
-    else if constexpr (std::is_base_of_v<JsonView, T>) return "value";
-    else return "string";
+    if constexpr (JsonDecodable<T>)
+        return T::json_name;
+    else if constexpr (std::is_same_v<T, bool>)
+        return "boolean";
+    else if constexpr (std::is_integral_v<T>)
+        return "integer in range";
+    else if constexpr (std::is_floating_point_v<T>)
+        return "number";
+    else if constexpr (is_vector<T>)
+        return "array";
+    else if constexpr (std::is_base_of_v<JsonView, T>)
+        return "value";
+    else
+        return "string";
 }
 
 template <class T> bool json_convert(JsonView view, T& out) {
@@ -274,6 +291,8 @@ template <class T> bool json_convert(JsonView view, T& out) {
         if (!json_read(view, value) || !std::in_range<T>(value)) return false;
         out = static_cast<T>(value);
         return true;
+    } else if constexpr (JsonDecodable<T>) {
+        return json_decode(view, out);
     } else {
         static_assert(is_vector<T>, "no JSON conversion for this type");
         if (!view.is_array()) return false;
