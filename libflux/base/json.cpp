@@ -141,7 +141,8 @@ Json::Json(bool value) : JsonRef(json_boolean(value)) {}
 Json::Json(double value) : JsonRef(json_real(value)) {
     if (!raw_) throw Error(EINVAL, "JSON has no form for a number that is not finite");
 }
-Json::Json(std::string_view value) : JsonRef(json_stringn(value.data(), value.size())) {
+// A default-made view has no data, which jansson takes for an error.
+Json::Json(std::string_view value) : JsonRef(json_stringn(value.empty() ? "" : value.data(), value.size())) {
     if (!raw_) throw Error(EINVAL, "string is not valid UTF-8");
 }
 Json::Json(JsonView value) : Json(value.copy()) {}
