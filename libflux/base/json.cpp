@@ -118,9 +118,7 @@ void JsonRef::set_path(std::string_view dotted, Json value) const {
     at.set(dotted, std::move(value));
 }
 
-bool JsonRef::erase(std::string_view key) const noexcept {
-    return json_object_deln(raw_, key.data(), key.size()) == 0;
-}
+bool JsonRef::erase(std::string_view key) const noexcept { return json_object_deln(raw_, key.data(), key.size()) == 0; }
 
 void JsonRef::append(Json value) const {
     if (json_array_append_new(raw_, value.release()) < 0)

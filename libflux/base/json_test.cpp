@@ -9,8 +9,8 @@ using flux::Json;
 using flux::JsonView;
 
 TEST_CASE("json: literals keep their order and dump compactly", "[json]") {
-    auto value = Json::object("id", 7, "name", "x", "ratio", 0.5, "on", true, "none", nullptr, "list",
-                              Json::array_of(1, "two"));
+    auto value =
+        Json::object("id", 7, "name", "x", "ratio", 0.5, "on", true, "none", nullptr, "list", Json::array_of(1, "two"));
     CHECK(value.dump() == R"({"id":7,"name":"x","ratio":0.5,"on":true,"none":null,"list":[1,"two"]})");
     CHECK(Json::object("b", 1, "a", 2).dump_sorted() == R"({"a":2,"b":1})");
 }
