@@ -4,7 +4,7 @@
 //   Scope     what owns background tasks: an abort source and a gate. `scope.spawn("name", function, arguments...)`
 //             is the only way to start one; close() aborts them and waits until the last has left.
 //
-// A wait (`sleep`, an RPC, `Condition::wait`) finds its scope through the coroutine that awaits it and throws Cancelled
+// A wait (`sleep_for`, an RPC, `Condition::wait`) finds its scope through the coroutine that awaits it and throws Cancelled
 // when that scope is aborted; no abort source is passed by hand. All of this runs on one loop's thread.
 #pragma once
 
@@ -236,10 +236,10 @@ void Scope::spawn(const char* name, Function function, Arguments... arguments) {
     task.coroutine.resume();
 }
 
-/// `co_await sleep(2s)`: wait on the awaiting coroutine's loop. Throws Cancelled when its scope is aborted.
-class sleep {
+/// `co_await sleep_for(2s)`: wait on the awaiting coroutine's loop. Throws Cancelled when its scope is aborted.
+class sleep_for {
 public:
-    explicit sleep(std::chrono::nanoseconds time) noexcept : time_(time) {}
+    explicit sleep_for(std::chrono::nanoseconds time) noexcept : time_(time) {}
     bool await_ready() const noexcept { return false; }
     template <class P> bool await_suspend(std::coroutine_handle<P> coroutine) {
         if (!waiter_.suspend(coroutine)) return false;

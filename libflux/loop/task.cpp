@@ -125,7 +125,7 @@ Task<> Scope::drained() { co_await EmptyAwaiter(*this); }
 
 // sleep, Condition ----------------------------------------------------------------------------------------------
 
-void sleep::start(Loop& loop) {
+void sleep_for::start(Loop& loop) {
     timer_.emplace(loop, [this] { waiter_.wake(); });
     timer_->start(time_);
 }
