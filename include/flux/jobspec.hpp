@@ -4,6 +4,7 @@
 // is the validator's, `validate_jobspec`, which ingest applies to every job.
 #pragma once
 
+#include <flux/hostlist.hpp>
 #include <flux/json.hpp>
 
 #include <cstdint>
@@ -79,6 +80,8 @@ private:
 struct JobspecRules {
     /// Nothing: any version, with RFC 14 counts.
     std::optional<int> version = 1;
+    /// The instance's hosts, to which host constraints must keep; null when they are not known.
+    const Hostlist* hosts = nullptr;
 };
 
 /// The strict check made at ingest. \throws Error EINVAL with the validator's text, as `Missing key (version)`.

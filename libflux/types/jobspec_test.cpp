@@ -126,7 +126,11 @@ TEST_CASE("jobspec: validation", "[jobspec]") {
     auto version = jobspec(slot_core);
     version.set("version", 2);
     CHECK(text(version) == "version must be 1, got 2");
-    CHECK_NOTHROW(validate_jobspec(version, {std::nullopt}));
+    flux::JobspecRules any;
+    any.version.reset();
+    CHECK_NOTHROW(validate_jobspec(version, any));
+    CHECK(text(jobspec(slot_core, R"({"per_slot":1})", R"({"duration":0,"constraints":{"foo":[]}})")) ==
+          "unknown constraint operator 'foo'");
     CHECK(text(jobspec("[]")) == "resources must be a non-empty list");
     CHECK(text(jobspec(R"([{"type":"slot","count":0,"label":"x","with":[{"type":"core","count":1}]}])")) ==
           "slot count must be > 0");

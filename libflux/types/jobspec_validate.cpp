@@ -1,4 +1,5 @@
 // The rules of the `jobspec` validator, in the order in which it reports them.
+#include <flux/constraint.hpp>
 #include <flux/jobspec.hpp>
 
 #include <cerrno>
@@ -123,6 +124,7 @@ private:
             if (!(duration.as<double>() >= 0)) fail("duration must be >= 0");
         }
         dependencies(system["dependencies"]);
+        if (auto constraints = system["constraints"]) validate_constraint(constraints, rules_.hosts);
     }
 
     static void dependencies(JsonView list) {
