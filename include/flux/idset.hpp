@@ -98,7 +98,8 @@ public:
     Iterator begin() const noexcept;
     Iterator end() const noexcept;
     /// The runs of consecutive ids in ascending order, as long as possible.
-    std::span<const Range> ranges() const noexcept { return ranges_; }
+    std::span<const Range> ranges() const& noexcept { return ranges_; }
+    void ranges() const&& = delete; // a loop over the ranges of a temporary would outlive them
 
 private:
     using Ranges = std::vector<Range>;
