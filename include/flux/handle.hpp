@@ -180,7 +180,8 @@ public:
     /// Same originator: what a disconnect or cancel request refers to.
     bool same_sender(const Request& other) const noexcept { return sender() == other.sender(); }
 
-    /// Answer. A plain request takes one answer; a streaming one any number, until fail().
+    /// Answer. A plain request takes one answer; a streaming one any number, until fail(), and so does one without a
+    /// matchtag (see Handle::send_untagged), which may be dropped without an answer.
     void respond() const;
     void respond(Json payload) const;
     void respond(Payload payload) const;
@@ -237,6 +238,12 @@ public:
         notify(topic, Payload::from_json(std::move(payload)), options);
     }
     void notify(std::string_view topic, Payload payload = {}, const CallOptions& options = {});
+
+    /// A request of a protocol without matchtags (`sched.alloc`, `job-exec.start`): its answers, any number and in any
+    /// order, say in their payload what they belong to and go to whoever called on_untagged() for the topic.
+    void send_untagged(std::string_view topic, Json payload, const CallOptions& options = {});
+    /// Receive the answers to untagged requests for exactly this topic, failed ones too.
+    void on_untagged(std::string_view topic, std::function<void(const Message&)> callback);
 
     /// Publish an event without waiting for its sequence number.
     void publish(std::string_view topic, Payload payload = {}, std::uint8_t flags = 0);

@@ -141,6 +141,8 @@ public:
     }
     bool noresponse() const noexcept { return has(flag_noresponse); }
     bool streaming() const noexcept { return has(flag_streaming); }
+    /// A request whose answers carry no matchtag: its protocol tells them apart, and starts over when one end restarts.
+    bool untagged() const noexcept { return aux2 == matchtag_none; }
 
     /// Push an id, setting the route flag.
     void push_route(std::string_view id);

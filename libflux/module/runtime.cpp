@@ -288,8 +288,8 @@ private:
 
     bool once_pending() const {
         for (auto* request = handle_.state_->requests; request; request = request->next) {
-            if (!request->done && !request->message.noresponse() && request->method_class == MethodClass::once)
-                return true;
+            if (request->done || request->message.noresponse() || request->message.untagged()) continue;
+            if (request->method_class == MethodClass::once) return true;
         }
         return false;
     }
@@ -316,7 +316,7 @@ private:
     void collect_handover() {
         std::vector<Request> open;
         for (auto* request = handle_.state_->requests; request; request = request->next) {
-            if (request->done || request->message.noresponse()) continue;
+            if (request->done || request->message.noresponse() || request->message.untagged()) continue;
             ++request->references;
             open.push_back(Request(request));
         }

@@ -149,6 +149,13 @@ std::optional<Message> Stream::Awaiter::await_resume() {
 void Handle::State::receive(Message message) {
     switch (message.type) {
     case MessageType::response: {
+        if (message.untagged()) {
+            auto receiver = untagged.find(message.topic);
+            if (receiver == untagged.end()) break;
+            auto callback = receiver->second; // may replace itself
+            callback(message);
+            break;
+        }
         auto found = calls.find(message.matchtag());
         if (found != calls.end()) found->second.state->receive(std::move(message));
         break;
@@ -301,6 +308,19 @@ void Handle::notify(std::string_view topic, Payload payload, const CallOptions& 
     send(std::move(request));
 }
 
+void Handle::send_untagged(std::string_view topic, Json payload, const CallOptions& options) {
+    auto request = Message::request(topic);
+    request.aux1 = options.nodeid_;
+    request.set(flag_upstream, options.upstream_);
+    request.credentials = options.credentials_;
+    request.payload = Payload::from_json(std::move(payload));
+    send(std::move(request));
+}
+
+void Handle::on_untagged(std::string_view topic, std::function<void(const Message&)> callback) {
+    state_->untagged[std::string(topic)] = std::move(callback);
+}
+
 void Handle::publish(std::string_view topic, Payload payload, std::uint8_t flags) {
     auto event = Message::event(topic);
     event.flags = flags;
@@ -407,7 +427,7 @@ Request::Request(const Request& other) noexcept : state_(other.state_) {
 
 Request::~Request() {
     if (!state_ || --state_->references > 0) return;
-    if (!answered()) {
+    if (!answered() && !state_->message.untagged()) {
         ++state_->references; // fail() may be asked for the message
         if (state_->handle && state_->handle->finalizing)
             fail(ENOSYS);
@@ -433,7 +453,7 @@ void Request::respond(Json payload) const { respond(Payload::from_json(std::move
 
 void Request::respond(Payload payload) const {
     if (answered() || !state_->handle) return;
-    if (!streaming()) state_->finish();
+    if (!streaming() && !state_->message.untagged()) state_->finish();
     auto response = Message::response(state_->message);
     response.payload = std::move(payload);
     state_->handle->transport->send(std::move(response));

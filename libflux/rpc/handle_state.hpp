@@ -69,6 +69,7 @@ struct Handle::State {
     std::uint32_t last_matchtag = 0;
     std::unordered_map<std::string, std::shared_ptr<Service>> services;
     std::function<bool(const Request&)> unknown;
+    std::unordered_map<std::string, std::function<void(const Message&)>> untagged; // by topic
     std::vector<Subscription> subscriptions;
     Request::State* requests = nullptr; // every request that somebody still holds
     std::string log_name;

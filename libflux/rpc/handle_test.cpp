@@ -114,6 +114,29 @@ TEST_CASE("handle: calls, tasks, streams, errors", "[rpc]") {
     kept.clear();
 }
 
+TEST_CASE("handle: requests without matchtag are answered any number of times", "[rpc]") {
+    Pair pair;
+    Request first;
+    pair.server->serve(any("s.start"), [&](Request request) {
+        auto id = request.json().get<int>("id");
+        request.respond(Json::object("id", id, "n", 1));
+        if (id == 1) first = request;
+        if (id == 2) {
+            first.respond(Json::object("id", 1, "n", 2));
+            first.fail(EBUSY, "no more");
+        }
+    });
+    std::vector<std::string> seen;
+    pair.client->on_untagged("s.start", [&](const Message& message) {
+        seen.push_back(message.errnum() ? message.error_text() : message.json().dump());
+        if (message.errnum()) pair.loop.stop();
+    });
+    pair.client->send_untagged("s.start", Json::object("id", 1));
+    pair.client->send_untagged("s.start", Json::object("id", 2));
+    pair.loop.run();
+    CHECK(seen == std::vector<std::string>{R"({"id":1,"n":1})", R"({"id":2,"n":1})", R"({"id":1,"n":2})", "no more"});
+}
+
 TEST_CASE("handle: a lost connection fails what is under way", "[rpc]") {
     Pair pair;
     std::vector<Request> kept;
