@@ -4,10 +4,12 @@
 //   per blob  digest (raw, as long as the instance's hash), size (u32, little-endian), bytes
 //   tail      JSON object and NUL, every key optional:
 //     hash        s   name of the hash of all digests
-//     checkpoint  o   takes the place of the newest checkpoint
-//     namespaces  a   [{namespace, owner, flags, rootref, rootseq}, ...]  new or changed
-//     removed     a   [name, ...]  namespaces that are gone
-//     once        a   [{id, seq, result}, ...]  last answer to each id
+//     sync        b   end with an fsync, and make `checkpoint` a new one beside the older
+//     checkpoint  o   takes the place of the newest checkpoint; absent: it stays
+//     namespaces  a   [{namespace, owner, flags, rootref, rootseq}, ...]  to be put, all but primary
+//     removed     a   [name, ...]  namespaces to be dropped, with the once rows of each
+//     once        a   [{id, seq, namespace, result}, ...]  rows to be put, by id; one that no commit has touched for 30
+//                     days may be forgotten
 #pragma once
 
 #include <flux/blobref.hpp>

@@ -68,10 +68,13 @@ inline constexpr Method validate{"content-backing.validate", MethodClass::read};
 inline constexpr Method checkpoint_get{"content-backing.checkpoint-get", MethodClass::read};
 /// As `content.checkpoint-put`.
 inline constexpr Method checkpoint_put{"content-backing.checkpoint-put", MethodClass::once};
-/// A commit (flux/content_commit.hpp) → empty, when all of it is durable. ENOSPC: and nothing of it was written.
+/// A commit (flux/content_commit.hpp) → empty, when all of it is durable; nothing of it is kept when it fails (ENOSPC,
+/// EIO, ...). The KVS sends it as `content.commit`, so that what the cache has acknowledged before goes with it.
 inline constexpr Method commit{"content-backing.commit", MethodClass::read};
-/// → `{namespaces:[{namespace, owner, flags, rootref, rootseq}, ...], once:[{id, seq, result}, ...]}` as committed.
+/// → `{namespaces:[{namespace, owner, flags, rootref, rootseq}, ...]}` as put by commits.
 inline constexpr Method namespaces_get{"content-backing.namespaces-get", MethodClass::read};
+/// `{id}` → `{seq, result}`, the once row of that id. ENOENT: none, or none of the last 30 days.
+inline constexpr Method once_get{"content-backing.once-get", MethodClass::read};
 /// `{epoch, get_count?:b}` → `{current_epoch, high_water, candidates?}` (kvs-content.md 10.2)
 inline constexpr Method gc_info{"content-backing.gc-info", MethodClass::read};
 /// `{epoch, hashes:[blobref, ...]}` → `{marked}`. EPROTO: a hash is no blobref of the instance. EINVAL: too many.
