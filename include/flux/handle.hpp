@@ -265,6 +265,9 @@ public:
     /// Called for requests that no method takes, before ENOSYS is answered; returns true when it took the request.
     void serve_unknown(std::function<bool(const Request&)> handler);
 
+    /// The value that a broker attribute has now; nothing when it is not set.
+    Task<std::optional<std::string>> get_attr(std::string name);
+
     /// Log through the broker (`log.append`). Lines of a multi-line text become records of their own.
     void log(LogLevel level, std::string_view text);
     /// Name under which log() logs; by default the program's.

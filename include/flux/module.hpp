@@ -38,7 +38,7 @@ public:
     /// Register methods, subscribe, read durable state. The module is RUNNING, and gets requests, when it returns. An
     /// exception refuses the load (or rolls a reload back) with its text.
     virtual Task<> start() = 0;
-    /// Called after the module's tasks were aborted and have left; may not wait long.
+    /// Called after the module's tasks were aborted and have left; may not wait long. See reloading().
     virtual Task<> stop() { co_return; }
 
     /// Answer of `NAME.stats-get`; by default message counts.
@@ -71,6 +71,8 @@ protected:
     std::uint32_t size() const;
     /// Route id of this module.
     const std::string& uuid() const;
+    /// In stop(): a new instance takes over.
+    bool reloading() const noexcept;
 
     /// Serve a method with a member function. Method topics are full ones (`kvs.commit`).
     template <class M> void serve(const Method& method, void (M::*function)(Request)) {

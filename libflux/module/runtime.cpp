@@ -52,6 +52,7 @@ public:
     const std::string& name() const noexcept { return name_; }
     const std::string& uuid() const noexcept { return uuid_; }
     const std::vector<std::string>& args() const noexcept { return args_; }
+    bool reloading() const noexcept { return reloading_; }
     Json message_counts() const {
         auto side = [](const std::uint64_t* counts) {
             return Json::object("request", counts[0], "response", counts[1], "event", counts[2], "control", counts[3]);
@@ -260,6 +261,7 @@ private:
 
     Task<> stop(bool handover) {
         Json state = Json::object();
+        reloading_ = handover;
         if (handover) {
             // What arrives from here on was not begun: it goes back, whatever its class.
             handle_.state_->services.clear();
@@ -402,6 +404,7 @@ private:
     Module* module_ = nullptr;
     bool running_ = false;
     bool stopping_ = false;
+    bool reloading_ = false;
     ModuleExit exit_;
     Scope scope_;   // the module's own tasks
     Scope control_; // ours: start and stop of the module
@@ -434,6 +437,7 @@ const std::string& Module::name() const { return context_.runtime().name(); }
 const std::string& Module::uuid() const { return context_.runtime().uuid(); }
 const std::vector<std::string>& Module::args() const { return context_.runtime().args(); }
 JsonView Module::config() const { return context_.runtime().config(); }
+bool Module::reloading() const noexcept { return context_.runtime().reloading(); }
 
 std::optional<std::string> Module::arg(std::string_view key) const {
     for (const auto& arg : args()) {

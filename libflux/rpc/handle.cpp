@@ -373,6 +373,18 @@ void Handle::unserve(std::string_view topic) { state_->services.erase(std::strin
 void Handle::serve_unknown(std::function<bool(const Request&)> handler) { state_->unknown = std::move(handler); }
 void Handle::set_log_name(std::string name) { state_->log_name = std::move(name); }
 
+Task<std::optional<std::string>> Handle::get_attr(std::string name) {
+    std::optional<std::string> value;
+    auto payload = Json::object("name", name);
+    try {
+        auto reply = co_await call("attr.get", std::move(payload));
+        value = reply.json().get<std::string>("value");
+    } catch (const Error& error) {
+        if (error.errnum() != ENOENT) throw;
+    }
+    co_return value;
+}
+
 void Handle::log(LogLevel level, std::string_view text) {
     timespec now;
     ::clock_gettime(CLOCK_REALTIME, &now);
