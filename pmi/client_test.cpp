@@ -5,9 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <pmi/client.hpp>
-#include <pmi/server.hpp>
-#include <poll.h>
-#include <sys/socket.h>
+#include <pmi/server_thread.hpp>
 #include <thread>
 #include <unistd.h>
 
@@ -15,61 +13,15 @@ using namespace flux::pmi;
 
 namespace {
 
-struct Pair {
-    Pair() { REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0); }
-    int fds[2];
-};
-
-/// Serves the given sockets until all peers have closed theirs.
-class ServerThread {
-public:
-    ServerThread(Server server, std::vector<int> fds) : server_(std::move(server)), fds_(std::move(fds)) {
-        thread_ = std::thread([this] { run(); });
-    }
-    ~ServerThread() { thread_.join(); }
-
-    std::atomic<int> abort_code{-1};
-
-private:
-    void run() {
-        std::vector<LineBuffer> input(fds_.size());
-        std::vector<pollfd> polled;
-        for (const auto fd : fds_) polled.push_back({fd, POLLIN, 0});
-        for (auto open = fds_.size(); open > 0;) {
-            ::poll(polled.data(), polled.size(), -1);
-            for (unsigned client = 0; client < polled.size(); ++client) {
-                if (polled[client].fd < 0 || !polled[client].revents) continue;
-                char buffer[512];
-                const auto count = ::read(polled[client].fd, buffer, sizeof(buffer));
-                if (count > 0) input[client].append({buffer, static_cast<std::size_t>(count)});
-                while (const auto line = input[client].next()) handle(server_.feed(client, *line));
-                if (count > 0) continue;
-                ::close(polled[client].fd);
-                polled[client].fd = -1;
-                --open;
-            }
-        }
-    }
-    void handle(const Server::Outcome& outcome) {
-        for (const auto& [client, bytes] : outcome.replies)
-            if (::write(fds_[client], bytes.data(), bytes.size()) < 0) std::abort();
-        if (outcome.abort) abort_code = outcome.abort->exit_code;
-    }
-
-    Server server_;
-    std::vector<int> fds_;
-    std::thread thread_;
-};
-
 /// A peer that has said everything before it is asked, and hung up.
 Client talk_to(const std::string& answers) {
-    Pair pair;
-    REQUIRE(::write(pair.fds[1], answers.data(), answers.size()) == static_cast<ssize_t>(answers.size()));
-    ::shutdown(pair.fds[1], SHUT_WR);
+    const SocketPairs pair(1);
+    REQUIRE(::write(pair.server_ends[0], answers.data(), answers.size()) == static_cast<ssize_t>(answers.size()));
+    ::shutdown(pair.server_ends[0], SHUT_WR);
     // Left open for reading so that the client can send; the kernel keeps what nobody reads.
     static std::vector<Client> keep_open;
-    keep_open.emplace_back(pair.fds[1], 0, 1);
-    return Client(pair.fds[0], 0, 1);
+    keep_open.emplace_back(pair.server_ends[0], 0, 1);
+    return Client(pair.client_ends[0], 0, 1);
 }
 
 constexpr auto greeting = "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1\n"
@@ -80,18 +32,13 @@ constexpr auto greeting = "cmd=response_to_init rc=0 pmi_version=1 pmi_subversio
 
 TEST_CASE("pmi client: processes of a job exchange cards through a server", "[pmi]") {
     constexpr unsigned size = 8;
-    std::vector<int> server_ends, client_ends;
-    for (unsigned rank = 0; rank < size; ++rank) {
-        Pair pair;
-        client_ends.push_back(pair.fds[0]);
-        server_ends.push_back(pair.fds[1]);
-    }
-    ServerThread server(Server({"job", size, size}), server_ends);
+    SocketPairs sockets(size);
+    ServerThread server(Server({"job", size, size}), sockets.server_ends);
     std::atomic<unsigned> good = 0;
     std::vector<std::thread> clients;
     for (unsigned rank = 0; rank < size; ++rank)
         clients.emplace_back([&, rank] {
-            Client client(client_ends[rank], rank, size);
+            Client client(sockets.client_ends[rank], rank, size);
             client.init();
             bool all = client.kvsname() == "job" && client.universe_size() == size && client.appnum() == 0;
             for (int round = 0; round < 3; ++round) {
@@ -109,7 +56,7 @@ TEST_CASE("pmi client: processes of a job exchange cards through a server", "[pm
         });
     for (auto& client : clients) client.join();
     CHECK(good == size);
-    CHECK(server.abort_code == 42);
+    CHECK(server.join() == 42);
 }
 
 TEST_CASE("pmi client: a singleton answers itself", "[pmi]") {
@@ -172,12 +119,12 @@ TEST_CASE("pmi client: the environment", "[pmi]") {
     CHECK_THROWS_WITH(Client::from_environment(), "PMI: PMI_RANK=2 is not below PMI_SIZE=2");
     ::setenv("PMI_SIZE", "3", 1);
     CHECK_THROWS_WITH(Client::from_environment(), Catch::Contains("Bad file descriptor"));
-    Pair pair;
-    ::setenv("PMI_FD", std::to_string(pair.fds[0]).c_str(), 1);
+    const SocketPairs pair(1);
+    ::setenv("PMI_FD", std::to_string(pair.client_ends[0]).c_str(), 1);
     const auto client = Client::from_environment();
     CHECK(!client.singleton());
     CHECK(client.rank() == 2);
     CHECK(client.size() == 3);
-    ::close(pair.fds[1]);
+    ::close(pair.server_ends[0]);
     for (const auto* name : {"PMI_FD", "PMI_RANK", "PMI_SIZE"}) ::unsetenv(name);
 }
