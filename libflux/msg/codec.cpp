@@ -80,6 +80,13 @@ private:
     std::string_view rest_;
 };
 
+/// The name that a part holds, with or without a NUL after it.
+std::string_view name_in(std::string_view part) {
+    if (part.ends_with('\0')) part.remove_suffix(1);
+    if (part.find('\0') != part.npos) throw Error(EPROTO, "message topic or route: NUL within the name");
+    return part;
+}
+
 } // namespace
 
 std::string encode_body(const Message& message) {
@@ -131,15 +138,13 @@ Message decode_body(std::string_view body) {
     if (flags & flag_route) {
         std::vector<std::string_view> ids; // the wire has the top first
         for (auto id = require("route delimiter"); !id.empty(); id = require("route delimiter")) {
-            if (id.back() == '\0') id.remove_suffix(1);
-            ids.push_back(id);
+            ids.push_back(name_in(id));
+            if (ids.back().empty()) throw Error(EPROTO, "message route: empty id");
         }
         for (auto id = ids.rbegin(); id != ids.rend(); ++id) message.routes.push(*id);
     }
     if (flags & flag_topic) {
-        auto topic = require("topic");
-        if (!topic.empty() && topic.back() == '\0') topic.remove_suffix(1);
-        message.topic = topic;
+        message.topic = name_in(require("topic"));
     } else if (message.type != MessageType::control) {
         throw Error(EPROTO, "message has no topic part");
     }

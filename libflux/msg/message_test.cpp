@@ -95,6 +95,14 @@ TEST_CASE("message: malformed input is refused", "[message]") {
     broken([](std::string& b) { b[b.size() - 17] |= 0x02; });      // announces a payload
     broken([](std::string& b) { b[0] = static_cast<char>(200); }); // part longer than the body
     broken([](std::string& b) { b.insert(0, std::string("\xff\xff\xff\xff\xff", 5)); });
+    auto routed = Message::request("a.b");
+    routed.push_route(std::string_view("x\0y", 3));
+    CHECK_THROWS_WITH(decode_body(encode_body(routed)), Catch::Contains("NUL"));
+    routed.routes = {};
+    routed.push_route(std::string_view("\0", 1)); // would be read as the end of the route by the next hop
+    CHECK_THROWS_WITH(decode_body(encode_body(routed)), Catch::Contains("empty id"));
+    CHECK_THROWS_WITH(decode_body(encode_body(Message::request(std::string_view("a\0\0", 3)))),
+                      Catch::Contains("NUL"));
     FrameDecoder decoder;
     decoder.feed("nonsense");
     CHECK_THROWS_AS(decoder.next(), Error);
