@@ -277,7 +277,6 @@ private:
             state.set("handover", Json::object("returned", std::move(returned_), "streams", std::move(streams_)));
         }
         // The answer means that nothing more will be delivered; what was delivered before is returned too.
-        handle_.state_->finalizing = true;
         state.set("status", static_cast<int>(ModuleStatus::finalizing));
         returned_ = Json::array();
         try {
@@ -340,6 +339,7 @@ private:
     }
 
     Task<> stop_module() {
+        handle_.state_->finalizing = true; // what its tasks drop is answered as if it were gone
         co_await scope_.close();
         if (!module_) co_return;
         try {

@@ -1,0 +1,47 @@
+// The namespaces of a rank that is not the leader: fetched when they are first used, kept up to date by events.
+#pragma once
+
+#include "namespaces.hpp"
+
+#include <flux/handle.hpp>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace flux::kvs_store {
+
+class Follower {
+public:
+    Follower(Handle& handle, NamespaceTable& namespaces) : handle_(handle), namespaces_(namespaces) {}
+
+    /// The namespace, followed from now on. \throws Error ENOTSUP when there is none.
+    Task<NamespacePtr> follow(std::string name);
+    /// Have rank 0 make a commit; it is answered when this rank has its version.
+    Task<> commit(Request request);
+
+private:
+    // A namespace that is being fetched, and what its events told meanwhile.
+    struct Fetch {
+        Condition done;
+        bool over = false;
+        std::optional<Error> failure;
+        std::optional<kvs::Root> newest;
+        bool removed = false;
+    };
+    Task<> fetch(std::string name, std::shared_ptr<Fetch> fetch);
+    void on_event(const Message& event);
+    void on_setroot(const std::string& name, const kvs::Root& root);
+    void on_removed(const std::string& name);
+    void forget(const std::string& name);
+    void forget_unused();
+
+    Handle& handle_;
+    NamespaceTable& namespaces_;
+    std::map<std::string, std::shared_ptr<Fetch>> fetches_; // under way
+    std::map<std::string, std::chrono::steady_clock::time_point> last_update_;
+};
+
+} // namespace flux::kvs_store
