@@ -113,3 +113,19 @@ function(flux_add_jobtap_plugin name)
   flux_sources(sources)
   flux_add_loadable(jobtap_plugin_${name} NAME ${name} DIR job-manager/plugins SOURCES ${sources} LIBS ${A_LIBS})
 endfunction()
+
+# flux_add_program(NAME DIR bin|libexec SOURCES... LIBS...): a program, in the build tree where it is in an installation.
+function(flux_add_program name)
+  cmake_parse_arguments(A "" "DIR" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${A_SOURCES})
+  target_link_libraries(${name} PRIVATE flux_options ${A_LIBS})
+  if(A_DIR STREQUAL "libexec")
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/flux
+      INSTALL_RPATH "$ORIGIN/../../${CMAKE_INSTALL_LIBDIR}")
+    install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/flux)
+  else()
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin
+      INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+    install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+endfunction()

@@ -70,6 +70,8 @@ public:
             end -= id.size() + sizeof(std::uint32_t);
         }
     }
+    /// The whole stack as one comparable value.
+    const std::string& key() const noexcept { return data_; }
     /// Ids from the originator up, each cut to 8 characters, joined by `!`.
     std::string describe() const;
 

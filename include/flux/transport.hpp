@@ -53,10 +53,13 @@ private:
 /// on its own thread's loop. Messages move by pointer; an eventfd wakes the receiver when its queue was empty.
 class Channel {
 public:
+    enum class Side { broker = 0, module = 1 };
     Channel();
     ~Channel();
     Channel(const Channel&) = delete;
     Channel& operator=(const Channel&) = delete;
+    /// Put a message into the queue that `to` reads, without a transport. Any thread.
+    void put(Side to, Message message);
 
 private:
     friend class ChannelTransport;
@@ -66,7 +69,7 @@ private:
 
 class ChannelTransport final : public Transport {
 public:
-    enum class Side { broker = 0, module = 1 };
+    using Side = Channel::Side;
     ChannelTransport(Loop& loop, std::shared_ptr<Channel> channel, Side side);
     ~ChannelTransport() override;
     void start(OnMessage on_message, OnClosed on_closed) override;

@@ -3,12 +3,12 @@
 #include "libflux/rpc/handle_state.hpp"
 
 #include <flux/base64.hpp>
+#include <flux/defaults.hpp>
 #include <flux/module.hpp>
 
 #include <fmt/core.h>
 
 #include <cerrno>
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace flux {
@@ -181,15 +181,7 @@ private:
         add("shutdown", role_owner, &ModuleRuntime::on_shutdown);
     }
 
-    void on_ping(Request request) {
-        auto reply = request.json().copy();
-        auto& message = request.message();
-        reply.set("route", message.routes.describe());
-        reply.set("userid", message.credentials.userid);
-        reply.set("rolemask", message.credentials.rolemask);
-        reply.set("rank", handle_.state_->log_rank);
-        request.respond(std::move(reply));
-    }
+    void on_ping(Request request) { request.respond(answer_ping(request, handle_.state_->log_rank)); }
 
     void on_stats_get(Request request) {
         if (!module_) throw Error(EAGAIN, name_ + " is starting");
@@ -201,31 +193,7 @@ private:
         request.respond();
     }
 
-    void on_rusage(Request request) { request.respond(rusage_json(request.json_or_none())); }
-
-    static Json rusage_json(JsonView payload) {
-        auto who = payload.get_or<std::string>("who", "self");
-        int which = 0;
-        if (who == "self")
-            which = RUSAGE_SELF;
-        else if (who == "children")
-            which = RUSAGE_CHILDREN;
-        else if (who == "thread")
-            which = RUSAGE_THREAD;
-        else
-            throw Error(EINVAL, who + " is unsupported");
-        rusage usage{};
-        ::getrusage(which, &usage);
-        auto seconds = [](const timeval& time) {
-            return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-        };
-        return Json::object("utime", seconds(usage.ru_utime), "stime", seconds(usage.ru_stime), "maxrss",
-                            usage.ru_maxrss, "ixrss", usage.ru_ixrss, "idrss", usage.ru_idrss, "isrss", usage.ru_isrss,
-                            "minflt", usage.ru_minflt, "majflt", usage.ru_majflt, "nswap", usage.ru_nswap, "inblock",
-                            usage.ru_inblock, "oublock", usage.ru_oublock, "msgsnd", usage.ru_msgsnd, "msgrcv",
-                            usage.ru_msgrcv, "nsignals", usage.ru_nsignals, "nvcsw", usage.ru_nvcsw, "nivcsw",
-                            usage.ru_nivcsw);
-    }
+    void on_rusage(Request request) { request.respond(answer_rusage(request.json_or_none())); }
 
     void on_debug(Request request) {
         auto payload = request.json();

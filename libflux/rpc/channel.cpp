@@ -41,6 +41,7 @@ Channel::Channel() {
     for (auto& queue : queues_) queue = std::make_unique<Queue>();
 }
 Channel::~Channel() = default;
+void Channel::put(Side to, Message message) { queues_[static_cast<int>(to)]->put(std::move(message)); }
 
 struct ChannelTransport::State : std::enable_shared_from_this<ChannelTransport::State> {
     std::shared_ptr<Channel> channel;

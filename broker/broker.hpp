@@ -1,0 +1,127 @@
+// The broker: everything it is made of and its life from boot to exit. Knows no KVS and no job.
+#pragma once
+
+#include "broker/attributes/attributes.hpp"
+#include "broker/connector/connector.hpp"
+#include "broker/groups/groups.hpp"
+#include "broker/host/modprobe.hpp"
+#include "broker/host/module_host.hpp"
+#include "broker/log/log_service.hpp"
+#include "broker/overlay/overlay.hpp"
+#include "broker/router/router.hpp"
+#include "broker/state/program.hpp"
+#include "broker/state/state_machine.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace flux::broker {
+
+/// The command line.
+class Options {
+public:
+    Options() {}
+    std::vector<std::pair<std::string, std::optional<std::string>>> attributes;
+    std::optional<std::string> config_path;
+    std::vector<std::string> config_specs;
+    std::vector<std::string> command;
+    int verbose = 0;
+};
+
+class Broker {
+public:
+    explicit Broker(Options options);
+    ~Broker();
+    /// Boot, run, shut down. \return the exit code
+    int run();
+
+private:
+    // Phases of its life, in order (life.cpp).
+    Task<int> life();
+    Task<> live();
+    void boot();
+    Task<> join();
+    Task<> run_rc1();
+    Task<> wait_for_quorum();
+    Task<> run_initial_program();
+    Task<> run_cleanup();
+    Task<> run_rc3();
+    Task<> say_goodbye();
+    static Task<> watch_parent(Broker* self);
+    static Task<int> run_life(Broker* self);
+    Task<int> run_script(std::string phase, std::string command);
+    void run_directory();
+    void state_directory();
+    void remove_directories();
+
+    // What ends it (life.cpp).
+    void on_signal(int signum);
+    void panic(const std::string& name, const std::string& why);
+    void request_stop(const std::string& why);
+    void set_exit_code(int code);
+    int failure_code() const;
+
+    // Services (services.cpp).
+    void serve();
+    void serve_attributes();
+    void serve_events();
+    void serve_modules();
+    void serve_config();
+    void serve_shutdown();
+    void on_service_change(const std::string& service, bool up);
+    Task<> change_config(Json config);
+    Json conf_builtin(JsonView keys) const;
+    void serve_task(const Method& method, Task<> (Broker::*function)(Request));
+    Task<> set_attribute(Request request);
+    Task<> load_module(Request request);
+    Task<> remove_module(Request request);
+    Task<> reload_module(Request request);
+    Task<> reload_config(Request request);
+    Task<> load_config_object(Request request);
+    void require_leader() const;
+    Json load_config(const std::string& path) const;
+
+    void log(LogLevel level, const std::string& text) { log_.log(level, text); }
+
+    Options options_;
+    Loop loop_;
+    Scope scope_; ///< tasks of the broker's whole life
+    Router router_;
+    Attributes attributes_;
+    LogService log_;
+    Json config_ = Json::object();
+    std::uint32_t rank_ = 0;
+    std::uint32_t size_ = 1;
+    std::string uuid_;
+    std::string rundir_;
+    bool rundir_made_ = false;
+    std::string statedir_;
+    bool statedir_made_ = false;
+    std::string parent_path_; ///< socket of the parent, from bootstrap
+    Json hosts_;              ///< host name of each rank
+    std::unique_ptr<Handle> handle_;
+    std::unique_ptr<ModuleHost> host_;
+    std::unique_ptr<Modprobe> modprobe_;
+    std::unique_ptr<Connector> connector_;
+    std::unique_ptr<Groups> groups_;
+    std::unique_ptr<Overlay> overlay_;
+    StateMachine machine_;
+    std::vector<std::unique_ptr<SignalWatcher>> signals_;
+
+    std::unique_ptr<Program> program_; ///< the phase's program: initial program, cleanup command, script
+    Scope* phase_ = nullptr;           ///< aborted when the phase has to end early
+    bool stop_requested_ = false;
+    bool panicked_ = false;
+    Condition interrupt_; ///< notified when a stop is requested or the parent's state changes
+    State parent_state_ = State::load_builtins;
+    bool parent_lost_ = false;
+    int exit_code_ = 0;
+    std::vector<std::string> cleanup_;  ///< runat stack, last in first out
+    RequestList<int> shutdown_clients_; ///< with their log level
+    RequestList<std::string> service_watchers_;
+    RequestList<int> config_watchers_;
+};
+
+} // namespace flux::broker

@@ -1,0 +1,272 @@
+#include "broker/connector/connector.hpp"
+
+#include "broker/host/module_host.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <set>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace flux::broker {
+namespace {
+
+// Requests that a client may make before the broker is online (broker.md 1.9).
+constexpr std::string_view exempt[] = {"state-machine.wait", "state-machine.get", "attr.get", "log.dmesg"};
+
+// Requests that the connector answers for its clients.
+constexpr std::string_view own[] = {"event.subscribe", "event.unsubscribe", "service.add", "service.remove"};
+
+} // namespace
+
+class Connector::Client final : public Endpoint {
+public:
+    Client(Connector& connector, Loop& loop, int fd, const ucred& peer, Credentials credentials)
+        : Endpoint(make_uuid(), Kind::local),
+          peer(peer),
+          credentials(credentials),
+          connector_(connector),
+          transport_(loop, fd) {
+        transport_.start([this](Message message) { connector_.on_message(*this, std::move(message)); },
+                         [this](const Error&) { connector_.on_closed(*this); });
+    }
+    /// As the provider of a service: requests come with the connector's id on top of the client's way back.
+    void deliver(Message message) override { send(std::move(message)); }
+    void send(Message message) {
+        ++sent;
+        transport_.send(std::move(message));
+    }
+    std::size_t backlog() const noexcept { return transport_.backlog(); }
+    void flush() noexcept { transport_.flush(); }
+
+    ucred peer;
+    Credentials credentials;
+    std::uint64_t sent = 0, received = 0;
+    std::set<std::string> services;
+
+private:
+    Connector& connector_;
+    SocketTransport transport_;
+};
+
+Connector::Connector(Loop& loop, Router& router, Environment environment)
+    : Endpoint(make_uuid(), Kind::local),
+      loop_(loop),
+      router_(router),
+      environment_(std::move(environment)),
+      retry_(loop, [this] { accepter_->watch(FdWatcher::readable); }) {
+    router_.add(*this);
+}
+
+Connector::~Connector() { close(); }
+
+void Connector::close() noexcept {
+    retry_.stop();
+    accepter_.reset();
+    if (listen_fd_ >= 0) {
+        ::close(std::exchange(listen_fd_, -1));
+        ::unlink(path_.c_str());
+    }
+    for (auto& [uuid, client] : clients_) client->flush();
+    while (!clients_.empty()) on_closed(*clients_.begin()->second);
+    router_.remove(*this);
+}
+
+void Connector::listen(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path) throw Error(EINVAL, "local-uri: socket path is too long: " + path);
+    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+    listen_fd_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    ::unlink(path.c_str());
+    if (listen_fd_ < 0 || ::bind(listen_fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0 ||
+        ::chmod(path.c_str(), 0777) < 0 || ::listen(listen_fd_, SOMAXCONN) < 0)
+        throw Error(errno, fmt::format("cannot listen at {}: {}", path, errno_text(errno)));
+    path_ = path;
+    accepter_ = std::make_unique<FdWatcher>(loop_, listen_fd_, [this](int) { accept(); });
+    accepter_->watch(FdWatcher::readable);
+}
+
+void Connector::configure(JsonView config) {
+    auto access = config["access"];
+    bool guest = false, root = false;
+    try {
+        for (auto [key, value] : access.members()) {
+            if (key == "allow-guest-user")
+                guest = value.as<bool>();
+            else if (key == "allow-root-owner")
+                root = value.as<bool>();
+            else if (key == "private-mode")
+                value.as<bool>();
+            else if (key != "roles")
+                throw Error(EINVAL, fmt::format("unknown key '{}'", key));
+        }
+    } catch (const Error& error) {
+        throw Error(EINVAL, fmt::format("[access]: {}", error.what()));
+    }
+    allow_guest_user_ = guest;
+    allow_root_owner_ = root;
+}
+
+void Connector::accept() {
+    int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) {
+        if (errno != EMFILE && errno != ENFILE) return;
+        // Out of descriptors: leave the others alone for a moment, the connection waits in the backlog.
+        accepter_->watch(0);
+        retry_.start(std::chrono::milliseconds(10));
+        return;
+    }
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    Credentials credentials;
+    unsigned char refusal = 0;
+    if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) refusal = EPERM;
+    credentials.userid = peer.uid;
+    if (peer.uid == ::getuid() || (peer.uid == 0 && allow_root_owner_))
+        credentials.rolemask = role_owner | role_local;
+    else if (allow_guest_user_)
+        credentials.rolemask = role_user | role_local;
+    else
+        refusal = EPERM;
+    if (std::exchange(deny_next_, false)) refusal = EPERM;
+    if (refusal) environment_.log(LogLevel::err, fmt::format("connect by uid={} pid={} denied", peer.uid, peer.pid));
+    if (::send(fd, &refusal, 1, MSG_NOSIGNAL) != 1 || refusal) {
+        ::close(fd);
+        return;
+    }
+    ++connects_;
+    auto client = std::make_unique<Client>(*this, loop_, fd, peer, credentials);
+    auto uuid = client->uuid();
+    clients_.emplace(uuid, std::move(client));
+}
+
+void Connector::on_message(Client& client, Message message) {
+    ++client.received;
+    if (client.credentials.owner()) {
+        if (message.credentials.userid == userid_unknown) message.credentials.userid = client.credentials.userid;
+        if (message.credentials.rolemask == role_none) message.credentials.rolemask = client.credentials.rolemask;
+    } else {
+        message.credentials = client.credentials;
+    }
+    if (message.type == MessageType::request) {
+        if (!environment_.online() &&
+            std::find(std::begin(exempt), std::end(exempt), message.topic) == std::end(exempt)) {
+            answer(client, message, EAGAIN, "Upstream Flux broker is offline. Try again later.");
+            return;
+        }
+        if (message.topic.size() + std::strlen(".disconnect") > 255) return;
+        if (std::find(std::begin(own), std::end(own), message.topic) != std::end(own))
+            return intercept(client, message);
+        client.disconnects.note(message);
+        message.push_route(client.uuid());
+    }
+    if (message.type == MessageType::control) return;
+    router_.route(std::move(message), *this);
+}
+
+void Connector::answer(Client& client, const Message& request, int errnum, std::string_view text) {
+    if (request.noresponse()) return;
+    auto response = errnum ? Message::response_error(request, errnum, text) : Message::response(request);
+    response.set(flag_route);
+    response.credentials = {::getuid(), role_owner};
+    client.send(std::move(response));
+}
+
+// Subscriptions and services of a client are ours to keep: they end with it.
+void Connector::intercept(Client& client, const Message& request) {
+    try {
+        auto payload = request.payload.json();
+        if (request.topic == "event.subscribe") {
+            auto topic = payload.get<std::string>("topic");
+            client.subscriptions.add(topic);
+            router_.subscribe(*this, topic);
+        } else if (request.topic == "event.unsubscribe") {
+            auto topic = payload.get<std::string>("topic");
+            if (client.subscriptions.remove(topic) < 0) throw Error(ENOENT);
+            router_.unsubscribe(*this, topic);
+        } else if (request.topic == "service.add") {
+            auto service = payload.get<std::string>("service");
+            if (service.find('.') != std::string::npos) throw Error(EINVAL);
+            if (!client.credentials.owner() && !service.starts_with(std::to_string(client.credentials.userid) + "-"))
+                throw Error(EPERM);
+            if (!router_.add_service(service, client)) throw Error(EEXIST);
+            client.services.insert(service);
+        } else {
+            auto service = payload.get<std::string>("service");
+            if (!client.services.erase(service)) throw Error(ENOENT);
+            router_.remove_service(service);
+        }
+        answer(client, request);
+    } catch (const Error& error) {
+        answer(client, request, error.errnum(), error.text());
+    }
+}
+
+void Connector::deliver(Message message) {
+    switch (message.type) {
+    case MessageType::response: {
+        auto client = clients_.find(message.routes.top());
+        if (client == clients_.end()) return;
+        message.routes.pop();
+        message.set(flag_route);
+        if (message.credentials.rolemask == role_none) message.credentials.rolemask = role_owner;
+        client->second->send(std::move(message));
+        break;
+    }
+    case MessageType::event:
+        for (auto& [uuid, client] : clients_) {
+            if (message.has(flag_private) && !client->credentials.owner() &&
+                client->credentials.userid != message.credentials.userid)
+                continue;
+            if (client->subscriptions.matches(message.topic)) client->send(message);
+        }
+        break;
+    default: break;
+    }
+}
+
+void Connector::on_closed(Client& client) {
+    for (const auto& service : client.services) router_.remove_service(service);
+    std::vector<std::string> prefixes;
+    client.subscriptions.for_each([&](const std::string& prefix) { prefixes.push_back(prefix); });
+    for (const auto& prefix : prefixes) {
+        while (client.subscriptions.remove(prefix) >= 0) router_.unsubscribe(*this, prefix);
+    }
+    client.disconnects.flush(client.credentials, [&](Message request) {
+        request.push_route(client.uuid());
+        router_.route(std::move(request), *this);
+    });
+    auto node = clients_.extract(client.uuid());
+    // Its own callback may be running: it goes when that has returned.
+    loop_.post([gone = std::shared_ptr<Client>(std::move(node.mapped()))] {});
+}
+
+Json Connector::stats() const {
+    auto clients = Json::array();
+    for (const auto& [uuid, client] : clients_) {
+        clients.append(Json::object("uuid", uuid, "userid", client->credentials.userid, "pid", client->peer.pid,
+                                    "txcount", client->sent, "rxcount", client->received, "rxbacklog",
+                                    client->backlog()));
+    }
+    return Json::object("server", Json::object("clients", std::move(clients), "connects", connects_),
+                        "allow_guest_user", allow_guest_user_, "allow_root_owner", allow_root_owner_);
+}
+
+void Connector::serve(Handle& handle) {
+    handle.serve(Method("connector-local.stats-get", MethodClass::read),
+                 [this](Request request) { request.respond(stats()); });
+    handle.serve(Method("connector-local.debug", MethodClass::once), [this](Request request) {
+        auto flags = request.json().get<unsigned>("flags");
+        deny_next_ = flags & 1;
+        request.respond(Json::object("flags", flags));
+    });
+}
+
+} // namespace flux::broker
