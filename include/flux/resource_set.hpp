@@ -118,6 +118,9 @@ public:
     ResourceSet common(const ResourceSet& other) const;
     /// Whole ranks. Times and slots, which belong to an allocation, are not carried.
     ResourceSet copy_ranks(const Idset& ranks) const;
+    /// Parts of this set as an allocator chose them: children are taken as given, hosts, properties and scheduling are
+    /// those that the ranks have here.
+    ResourceSet carve(const std::vector<Group>& parts) const;
     /// All but whole ranks.
     void remove_ranks(const Idset& ranks);
     bool intersects(const ResourceSet& other) const noexcept;
@@ -132,6 +135,7 @@ private:
     void merge(const Idset& ranks, const Children& children);
     void check_append(const ResourceSet& other) const;
     void keep_only(const Idset& ranks);
+    ResourceSet described(const Idset& ranks) const;
 
     // Keyed by what the ranks have, so that equal ranks find each other.
     std::map<Children, Idset> groups_;

@@ -195,9 +195,9 @@ ResourceSet ResourceSet::common(const ResourceSet& other) const {
     return result;
 }
 
-ResourceSet ResourceSet::copy_ranks(const Idset& ranks) const {
+// All that is kept per rank, without groups.
+ResourceSet ResourceSet::described(const Idset& ranks) const {
     ResourceSet result;
-    for (const auto& [children, members] : groups_) merge_group(result.groups_, children, members & ranks);
     result.ranks_ = ranks_ & ranks;
     for (auto range : result.ranks_.ranges())
         for (auto host = hosts_.lower_bound(range.first); host != hosts_.end() && host->first <= range.last; ++host)
@@ -205,6 +205,20 @@ ResourceSet ResourceSet::copy_ranks(const Idset& ranks) const {
     for (const auto& [name, members] : properties_)
         if (auto kept = members & ranks; !kept.empty()) result.properties_.emplace(name, std::move(kept));
     if (!result.empty()) result.scheduling_ = scheduling_;
+    return result;
+}
+
+ResourceSet ResourceSet::copy_ranks(const Idset& ranks) const {
+    auto result = described(ranks);
+    for (const auto& [children, members] : groups_) merge_group(result.groups_, children, members & ranks);
+    return result;
+}
+
+ResourceSet ResourceSet::carve(const std::vector<Group>& parts) const {
+    Idset ranks;
+    for (const auto& part : parts) ranks |= part.ranks;
+    auto result = described(ranks);
+    for (const auto& part : parts) merge_group(result.groups_, part.children, part.ranks & result.ranks_);
     return result;
 }
 
