@@ -38,6 +38,9 @@ inline constexpr Method register_backing{"content.register-backing", MethodClass
 /// waits meanwhile. EINVAL: none is active.
 inline constexpr Method unregister_backing{"content.unregister-backing", MethodClass::once};
 
+/// Sent by the broker when somebody is gone.
+inline constexpr Method disconnect{"content.disconnect", MethodClass::read, role_all};
+
 /// When `checkpoint-put` fails because blobs could not be written.
 inline constexpr const char* flush_error = "error flushing content";
 
@@ -56,7 +59,8 @@ namespace flux::content_backing_protocol {
 
 inline constexpr const char* service = "content-backing";
 
-/// → `{name}`: asked by a content cache that starts, so that it finds a store that was there before it.
+/// → `{name, uuid}`, of the module: asked by a content cache that starts, so that it finds a store that was there
+/// before it.
 inline constexpr Method hello{"content-backing.hello", MethodClass::read};
 /// Raw digest → raw blob. EPROTO: no digest of the instance's hash. ENOENT: unknown.
 inline constexpr Method load{"content-backing.load", MethodClass::read};

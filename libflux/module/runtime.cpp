@@ -317,6 +317,11 @@ private:
         }
         handle_.state_->services.clear();
         handle_.state_->subscriptions.clear();
+        // Those that still wait for a response would call into the module; what they own may end calls when it goes.
+        std::vector<std::function<void(Message)>> callbacks;
+        for (auto& [matchtag, call] : handle_.state_->calls)
+            callbacks.push_back(std::exchange(call.state->callback, nullptr));
+        callbacks.clear();
         table_.destroy(std::exchange(module_, nullptr));
     }
 

@@ -26,7 +26,7 @@ namespace {
 namespace protocol = content_backing_protocol;
 
 // The cache writes what it has before it lets go of its store.
-constexpr auto unregister_limit = 30s;
+constexpr auto unregister_limit = 20s;
 
 class Stopwatch {
 public:
@@ -73,10 +73,13 @@ public:
 
     Task<> stop() override {
         if (!registered_) co_return;
-        auto how = Json::object("reload", reloading());
+        if (reloading()) {
+            handle().notify(content_protocol::unregister_backing.topic, Json::object("reload", true));
+            co_return;
+        }
         auto options = CallOptions().deadline(unregister_limit);
         try {
-            co_await call(content_protocol::unregister_backing.topic, std::move(how), options);
+            co_await call(content_protocol::unregister_backing.topic, options);
         } catch (const Error& error) {
             // Without a cache there is nobody who would miss this store.
             if (error.errnum() != ENOSYS) throw;
@@ -108,7 +111,7 @@ private:
         log(LogLevel::debug, fmt::format("{} journal_mode=WAL synchronous={}", options_.path, options_.synchronous));
     }
 
-    void hello(Request request) { request.respond(Json::object("name", name())); }
+    void hello(Request request) { request.respond(Json::object("name", name(), "uuid", uuid())); }
 
     void load(Request request) {
         Stopwatch watch(load_time_);

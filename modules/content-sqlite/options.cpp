@@ -1,11 +1,12 @@
 #include "options.hpp"
 
+#include <flux/parse_integer.hpp>
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 
 namespace flux {
 namespace {
@@ -20,11 +21,9 @@ void check_choice(std::string_view key, std::string_view value, const std::array
 }
 
 std::int64_t parse_number(std::string_view key, std::string_view text) {
-    std::int64_t number = 0;
-    auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (failure != std::errc() || end != text.data() + text.size())
-        throw Error(EINVAL, fmt::format("invalid {} '{}'", key, text));
-    return number;
+    auto number = parse_integer<std::int64_t>(text);
+    if (!number) throw Error(EINVAL, fmt::format("invalid {} '{}'", key, text));
+    return *number;
 }
 
 class Parser {
