@@ -1,10 +1,9 @@
 #include <flux/error.hpp>
+#include <flux/launcher_protocol.hpp>
 #include <flux/subprocess.hpp>
 
 #include <cerrno>
 #include <csignal>
-#include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 namespace flux {
@@ -14,25 +13,16 @@ namespace {
 class Ends {
 public:
     explicit Ends(const StreamSetup& setup, int number) {
-        int fds[2];
+        using launcher_protocol::StreamKind;
+        auto kind = StreamKind::channel;
         switch (setup.kind) {
         case StreamSetup::Kind::inherit: child_ = number; return;
         case StreamSetup::Kind::null: return;
         case StreamSetup::Kind::given: child_ = setup.fd; return;
-        case StreamSetup::Kind::pipe: {
-            if (::pipe2(fds, O_CLOEXEC) < 0) throw Error(errno, "stream " + setup.name);
-            bool written = number == STDIN_FILENO;
-            owned_.reset(fds[written ? 0 : 1]);
-            ours.reset(fds[written ? 1 : 0]);
-            break;
+        case StreamSetup::Kind::pipe: kind = number == STDIN_FILENO ? StreamKind::input : StreamKind::output; break;
+        case StreamSetup::Kind::channel: break;
         }
-        case StreamSetup::Kind::channel:
-            if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
-                throw Error(errno, "channel " + setup.name);
-            owned_.reset(fds[0]);
-            ours.reset(fds[1]);
-            break;
-        }
+        if (int errnum = launcher_protocol::open_ends(kind, ours, owned_)) throw Error(errnum, "stream " + setup.name);
         child_ = owned_.get();
     }
     int child() const noexcept { return child_; }
