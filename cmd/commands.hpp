@@ -1,0 +1,37 @@
+// All commands inside `flux`, one file each. The table is sorted; the compiler checks that.
+#pragma once
+
+#include "cmd/options/table.hpp"
+
+#include <iterator>
+#include <string_view>
+
+namespace flux::cmd {
+
+extern const options::Command cmd_broker;
+extern const options::Command cmd_getattr;
+extern const options::Command cmd_lsattr;
+extern const options::Command cmd_module;
+extern const options::Command cmd_ping;
+extern const options::Command cmd_setattr;
+extern const options::Command cmd_start;
+
+struct Entry {
+    std::string_view name;
+    const options::Command* command;
+};
+
+inline constexpr Entry commands[] = {
+    {"broker", &cmd_broker}, {"getattr", &cmd_getattr}, {"lsattr", &cmd_lsattr}, {"module", &cmd_module},
+    {"ping", &cmd_ping},     {"setattr", &cmd_setattr}, {"start", &cmd_start},
+};
+
+static_assert(
+    [] {
+        for (std::size_t i = 1; i < std::size(commands); ++i)
+            if (!(commands[i - 1].name < commands[i].name)) return false;
+        return true;
+    }(),
+    "keep the table of commands sorted");
+
+} // namespace flux::cmd

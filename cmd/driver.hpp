@@ -1,0 +1,26 @@
+// What `flux` does around commands: its own options, the environment that they get, external commands (cli.md 2).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace flux::cmd {
+
+struct Invocation {
+    std::optional<int> exit_code; ///< set when flux is done already (help, version, wrong usage)
+    int command_index = 0;        ///< of the command's name in argv
+};
+
+/// Parse flux's own options, up to the command's name.
+Invocation parse_driver(int argc, char** argv);
+/// Set FLUX_EXEC_PATH and the like: PREPEND : installed : inherited.
+void prepare_environment(const char* argv0);
+/// FLUX_EXEC_PATH_PREPEND names an external command of that name.
+bool is_overridden(const std::string& name);
+/// Replace this process by `flux-NAME`. Returns -1 when there is none, else an exit code.
+int exec_external(const std::string& name, const std::vector<const char*>& words);
+/// Say that NAME is no command, and what is spelled like it.
+void report_unknown(const std::string& name);
+
+} // namespace flux::cmd

@@ -1,0 +1,73 @@
+// flux: finds the command and runs it, inside this program or as `flux-NAME` (cli.md 2).
+#include "cmd/commands.hpp"
+#include "cmd/context.hpp"
+#include "cmd/driver.hpp"
+#include "cmd/options/parse.hpp"
+
+#include <flux/error.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace flux;
+
+const options::Command* find_command(std::string_view name) {
+    auto found = std::lower_bound(std::begin(cmd::commands), std::end(cmd::commands), name,
+                                  [](const cmd::Entry& entry, std::string_view key) { return entry.name < key; });
+    return found != std::end(cmd::commands) && found->name == name ? found->command : nullptr;
+}
+
+int run_command(const options::Command& command, std::vector<const char*> words) {
+    std::string program = fmt::format("flux-{}", command.name);
+    try {
+        auto parsed = options::parse(command, words);
+        if (!parsed.command().run) {
+            auto wrong = parsed.usage_error();
+            fmt::print(stderr, "{}", wrong.err);
+            return wrong.code;
+        }
+        cmd::Context context;
+        try {
+            return parsed.command().run(context, parsed);
+        } catch (const Error& error) {
+            fmt::print(stderr, "{}", parsed.failure_line(error.what()));
+            return options::exit_code::failure;
+        }
+    } catch (const options::Exit& exit) {
+        fmt::print(stdout, "{}", exit.out);
+        fmt::print(stderr, "{}", exit.err);
+        return exit.code;
+    }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    std::setlocale(LC_CTYPE, "");
+    std::signal(SIGPIPE, SIG_DFL);
+    try {
+        auto invocation = cmd::parse_driver(argc, argv);
+        if (invocation.exit_code) return *invocation.exit_code;
+        cmd::prepare_environment(argv[0]);
+        std::string name = argv[invocation.command_index];
+        std::vector<const char*> words(argv + invocation.command_index + 1, argv + argc);
+        const auto* command = find_command(name);
+        if (!command || cmd::is_overridden(name)) {
+            int code = cmd::exec_external(name, words);
+            if (code >= 0) return code;
+        }
+        if (command) return run_command(*command, words);
+        cmd::report_unknown(name);
+    } catch (const Error& error) {
+        fmt::print(stderr, "flux: {}\n", error.what());
+    }
+    return 1;
+}
