@@ -1,0 +1,101 @@
+// modules/heartbeat — publishes `heartbeat.pulse` from rank 0 every period; the others watch for it and leave a parent
+// through which none comes. No durable state. Reload: the next pulse may be late by one period.
+#include "settings.hpp"
+
+#include <flux/heartbeat_protocol.hpp>
+#include <flux/module.hpp>
+
+#include <fmt/core.h>
+
+#include <cerrno>
+
+namespace flux {
+
+class Heartbeat final : public Module {
+public:
+    explicit Heartbeat(ModuleContext& context)
+        : Module(context),
+          settings_(config(), arg("period")),
+          pulse_timer_(loop(), [this] { publish(); }),
+          overdue_timer_(loop(), [this] { overdue(); }),
+          timeout_timer_(loop(), [this] { leave_parent(); }) {}
+
+    Task<> start() override {
+        serve(heartbeat_protocol::stats_get, &Heartbeat::stats_get);
+        leader_ = rank() == 0;
+        if (!leader_) {
+            auto on_pulse = [this](const Message&) { received(); };
+            co_await handle().subscribe(heartbeat_protocol::pulse, on_pulse);
+            spawn("watch path", &Heartbeat::watch_path, this);
+        }
+        arm();
+    }
+
+    void config_changed(JsonView config) override {
+        settings_ = HeartbeatSettings(config, arg("period"));
+        arm();
+    }
+
+private:
+    void arm() {
+        if (leader_) return pulse_timer_.start(settings_.period, settings_.period);
+        overdue_timer_.stop();
+        timeout_timer_.stop();
+        if (!connected_) return;
+        if (settings_.warn_thresh > 0) overdue_timer_.start(settings_.period * settings_.warn_thresh);
+        if (settings_.timeout.count() > 0) timeout_timer_.start(settings_.timeout);
+    }
+
+    void publish() {
+        handle().publish(heartbeat_protocol::pulse);
+        ++count_;
+    }
+
+    void received() {
+        ++count_;
+        if (std::exchange(overdue_, false)) log(LogLevel::info, "heartbeat received");
+        arm();
+    }
+
+    void overdue() {
+        overdue_ = true;
+        log(LogLevel::warning, "heartbeat overdue");
+    }
+
+    void leave_parent() {
+        auto reason = "no heartbeat for " + settings_.timeout_text;
+        handle().notify("overlay.disconnect-parent", Json::object("reason", reason));
+    }
+
+    // Time counts only while the parent link is up. A broker that does not tell is taken to be connected.
+    Task<> watch_path() {
+        auto path = handle().stream("overlay.path");
+        try {
+            while (auto update = co_await path.next()) {
+                connected_ = update->json().get<std::string_view>("state") == "up";
+                arm();
+            }
+        } catch (const Error& error) {
+            if (error.errnum() != ENOSYS) throw;
+        }
+    }
+
+    void stats_get(Request request) {
+        auto seconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); };
+        request.respond(Json::object("period", seconds(settings_.period), "timeout", seconds(settings_.timeout),
+                                     "count", count_, "warn_thresh", settings_.warn_thresh));
+    }
+
+    HeartbeatSettings settings_;
+    bool leader_ = false;
+    bool connected_ = true;
+    bool overdue_ = false;
+    std::uint64_t count_ = 0;
+    Timer pulse_timer_;
+    Timer overdue_timer_;
+    Timer timeout_timer_;
+};
+
+} // namespace flux
+
+FLUX_MODULE(flux::Heartbeat, "heartbeat")
