@@ -100,11 +100,17 @@ function(flux_add_module name)
   flux_add_test(${name} SOURCES ${sources_tests} LIBS objects_${name})
 endfunction()
 
-# flux_add_shell_plugin(NAME [LIBS...]): the shell plugin of the calling folder.
+# flux_add_shell_plugin(NAME [LIBS...]): the shell plugin of the calling folder and its unit tests.
 function(flux_add_shell_plugin name)
   cmake_parse_arguments(A "" "" "LIBS" ${ARGN})
   flux_sources(sources)
-  flux_add_loadable(shell_plugin_${name} NAME ${name} DIR shell/plugins SOURCES ${sources} LIBS ${A_LIBS})
+  add_library(objects_shell_${name} OBJECT ${sources})
+  set_target_properties(objects_shell_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_compile_options(objects_shell_${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
+  target_link_libraries(objects_shell_${name} PUBLIC flux_options flux ${A_LIBS})
+  flux_add_loadable(shell_plugin_${name} NAME ${name} DIR shell/plugins
+    SOURCES $<TARGET_OBJECTS:objects_shell_${name}> LIBS ${A_LIBS})
+  flux_add_test(shell_${name} SOURCES ${sources_tests} LIBS objects_shell_${name} ${A_LIBS})
 endfunction()
 
 # flux_add_jobtap_plugin(NAME [LIBS...]): the job-manager plugin of the calling folder.

@@ -36,6 +36,24 @@ struct LogRecord {
     int rank; ///< shell rank, -1 while unknown
 };
 
+/// The line of a message in a log file: `flux-shell[0]: ERROR: output: text`.
+inline std::string format_log(const LogRecord& record) {
+    std::string line = "flux-shell";
+    if (record.rank >= 0) line += '[' + std::to_string(record.rank) + ']';
+    line += ": ";
+    switch (record.level) {
+    case Level::notice: break;
+    case Level::error: line += "ERROR: "; break;
+    case Level::warning: line += " WARN: "; break;
+    case Level::debug: line += "DEBUG: "; break;
+    case Level::trace: line += "TRACE: "; break;
+    default: line += "FATAL: ";
+    }
+    if (!record.component.empty()) line.append(record.component) += ": ";
+    line.append(record.message) += '\n';
+    return line;
+}
+
 using Environment = std::map<std::string, std::string, std::less<>>;
 
 /// One shell of the job.
@@ -149,6 +167,8 @@ public:
     virtual std::optional<std::string> attribute(std::string_view name) const = 0;
     /// For each logical core of this host its CPUs.
     virtual const std::vector<Idset>& core_cpus() = 0;
+    /// Bind this shell to CPUs; tasks that are started later inherit that. \throws Error EINVAL
+    virtual void bind(const Idset& cpus) = 0;
 
     /// The tasks of this shell by local id.
     virtual std::vector<ShellTask*> tasks() = 0;

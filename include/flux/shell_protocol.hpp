@@ -66,6 +66,8 @@ inline constexpr std::string_view tasks_complete = "tasks-complete";
 inline constexpr std::string_view write = "write";
 /// Leader. `{credits}`, answered with the credits granted.
 inline constexpr std::string_view write_getcredit = "write-getcredit";
+/// Followers. An accepted stdin_data request, no answer.
+inline constexpr std::string_view stdin_relay = "stdin-relay";
 /// All. Key-value pairs of a subtree, answered with those of the job.
 inline constexpr std::string_view pmi_exchange = "pmi-exchange";
 

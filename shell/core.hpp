@@ -1,0 +1,156 @@
+// The shell itself: from the launch to the exit code (shell.md 1.3). Owns the connection, the tasks, the plugins and
+// the events that are on their way to the KVS; nothing here is durable. Runs on the loop of the process.
+//
+// A job ends early in two ways: fatal() tells the world why, quit() leaves without a word, when the exec service has
+// spoken already. Both abort what is under way and let run() go on to the end.
+#pragma once
+
+#include "journal.hpp"
+#include "launch.hpp"
+#include "render.hpp"
+#include "task.hpp"
+
+#include <flux/shell.hpp>
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace flux::shell {
+
+class Core final : public Shell {
+public:
+    /// \param handle  a connection, or in standalone mode a handle whose messages come back to itself.
+    Core(Loop& loop, std::unique_ptr<Handle> handle, Launch launch);
+    ~Core();
+
+    /// Run the job, blocking. \return the exit code.
+    int run();
+
+    const JobInfo& info() const noexcept override { return job_; }
+    bool standalone() const noexcept override { return launch_.standalone; }
+    Handle& handle() noexcept override { return *handle_; }
+    Scope& scope() noexcept override { return work_; }
+
+    JsonView option(std::string_view name) const noexcept override { return options_[name]; }
+    void set_option(std::string_view name, Json value) override { options_.set(name, std::move(value)); }
+    Environment& environment() noexcept override { return environment_; }
+    std::optional<std::string> attribute(std::string_view name) const override { return launch_.attribute(name); }
+    const std::vector<Idset>& core_cpus() override;
+    void bind(const Idset& cpus) override;
+
+    std::vector<ShellTask*> tasks() override;
+    void kill_tasks(int signum) noexcept override;
+    void enable_output(bool on) override;
+
+    std::string render(std::string_view text, unsigned rank, ShellTask* task) override;
+    bool renders_per_shell(std::string_view text) override;
+
+    void serve(std::string_view method, Handle::Handler handler) override;
+    Call call(unsigned rank, std::string_view method, Json payload, CallOptions options) override;
+    void notify(unsigned rank, std::string_view method, Json payload) override;
+
+    void append_event(std::string_view key, const EventlogEntry& event) override { journal_.append(key, event); }
+    std::size_t uncommitted() const noexcept override { return journal_.bytes(); }
+    void when_committed(std::function<void()> callback) override { journal_.when_low(std::move(callback)); }
+    void add_event_context(std::string_view event, JsonView context) override;
+
+    using Shell::log;
+    void log(const LogRecord& record) override;
+    void set_log_level(std::string_view destination, Level level) override;
+    void redirect_log(std::function<void(const LogRecord&)> sink) override { log_sink_ = std::move(sink); }
+    void raise(std::string_view type, int severity, std::string_view note, std::optional<int> wait_status) override;
+    void fatal(int exit_code, std::string_view text) override;
+    void follow_resources() override;
+
+private:
+    // core.cpp: the course of the job
+    static Task<int> main(Core* self);
+    static Task<> job(Core* self);
+    Task<> prepare();
+    Task<> start_tasks();
+    Task<> wait_for_holds();
+    Task<> conclude();
+    Task<> barrier(int sequence);
+    void start_task(LocalTask& task);
+    void task_completed(LocalTask& task);
+    void quit(int exit_code);
+    void post_event(std::string_view name, Json context);
+    void add_hold() override { ++holds_; }
+    void unhold() noexcept override;
+
+    // core_plugins.cpp: loading and calling
+    void load_plugins();
+    void apply_taskmap();
+    void each_plugin(const char* what, const std::function<void(Plugin&)>& call) noexcept;
+    Task<> each_plugin(Task<> (Plugin::*point)());
+
+    // core_environment.cpp: what the tasks find
+    void enter_directory();
+    void make_environment();
+    void make_tmpdir();
+    void remove_tmpdir() noexcept;
+
+    // core_services.cpp: what others ask of this shell
+    Task<> offer_services();
+    bool may_call(const Request& request) const noexcept;
+    void serve_exception(const Request& request);
+    void serve_critical_ranks(const Request& request);
+    void serve_tasks_complete(const Request& request);
+    void shell_tasks_complete(unsigned shell_rank);
+    static Task<> watch_resources(Core* self);
+
+    // core_log.cpp
+    void log_to_stderr(const LogRecord& record);
+    void log_to_eventlog(const LogRecord& record);
+
+    struct LoadedPlugin {
+        std::string name;
+        Plugin* plugin; // never deleted: its code stays, and so may what it still has to do
+    };
+    struct Served {
+        std::string topic;
+        Handle::Handler handler;
+    };
+
+    Loop& loop_;
+    std::unique_ptr<Handle> handle_;
+    Launch launch_;
+    JobInfo job_;
+    JsonRef options_;
+    Environment environment_;
+    std::string tmpdir_;
+    std::vector<Idset> core_cpus_;
+
+    std::vector<LoadedPlugin> plugins_;
+    std::vector<std::unique_ptr<LocalTask>> tasks_;
+    std::size_t running_tasks_ = 0;
+    bool process_groups_ = true; // each task leads one
+    int pending_signal_ = 0;     // came before the tasks
+    std::vector<Served> served_;
+    Idset incomplete_shells_; // leader: those whose tasks have not ended
+    Json event_context_ = Json::object();
+
+    Journal journal_;
+    Level stderr_level_ = Level::notice;
+    Level eventlog_level_ = Level::notice;
+    bool logging_ = false;
+    bool connected_ = false; // messages go to the eventlog
+    std::function<void(const LogRecord&)> log_sink_;
+
+    unsigned holds_ = 0;
+    Condition changed_;
+    bool over_ = false;
+    bool raised_ = false;
+    bool following_ = false;
+    int exit_code_ = 0;
+    std::optional<std::string> fatal_text_;
+    std::list<SignalWatcher> signals_;
+
+    Scope root_;
+    Scope work_; // the job and the background work of plugins
+};
+
+} // namespace flux::shell

@@ -1,0 +1,97 @@
+#include "core.hpp"
+#include "job.hpp"
+#include "loader.hpp"
+
+#include <flux/paths.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+
+namespace flux::shell {
+namespace {
+
+// Loaded for every job, in this order. Of what is not listed an option of the same name asks for a plugin.
+constexpr std::string_view default_plugins[] = {"pmi", "input", "output", "kill", "affinity", "doom"};
+
+bool is_default(std::string_view name) {
+    return std::find(std::begin(default_plugins), std::end(default_plugins), name) != std::end(default_plugins);
+}
+
+std::string read_text(const std::string& path) {
+    std::ifstream file(path);
+    std::ostringstream text;
+    if (!(text << file.rdbuf())) throw Error(file ? EINVAL : ENOENT, "cannot read " + path);
+    return text.str();
+}
+
+} // namespace
+
+void Core::load_plugins() {
+    auto path = attribute("conf.shell_pluginpath").value_or(paths::shell_plugindir());
+    std::vector<std::string> files;
+    for (auto name : default_plugins)
+        if (auto file = find_plugin(path, name)) files.push_back(std::move(*file));
+    for (auto [name, value] : JsonView(options_).members())
+        if (auto file = is_default(name) ? std::nullopt : find_plugin(path, name)) files.push_back(std::move(*file));
+    for (const auto& file : files) {
+        const auto& table = load_plugin(file);
+        log(Level::trace, "shell", "loading plugin " + file);
+        plugins_.push_back(LoadedPlugin{table.name, table.create(*this)});
+    }
+}
+
+void Core::apply_taskmap() {
+    auto option = this->option("taskmap");
+    if (!option) return;
+    auto scheme = option.get<std::string>("scheme");
+    auto value = option.get_or<std::string>("value", "");
+    std::vector<unsigned> counts;
+    for (const auto& rank : job_.ranks) counts.push_back(static_cast<unsigned>(rank.taskids.count()));
+    Hostlist hosts;
+    for (const auto& rank : job_.ranks) hosts.push_back(rank.host);
+    if (scheme == "block") {
+        if (!value.empty()) throw Error(EINVAL, "block taskmap does not accept a value (got " + value + ")");
+    } else if (scheme == "cyclic") {
+        auto stride = value.empty() ? 1 : Json::parse(value, "taskmap stride").as<unsigned>();
+        if (stride == 0) throw Error(EINVAL, "cyclic taskmap: invalid stride " + value);
+        set_taskmap(job_, Taskmap::cyclic(counts, stride));
+    } else if (scheme == "manual") {
+        set_taskmap(job_, Taskmap::parse(value));
+    } else if (scheme == "hostfile") {
+        set_taskmap(job_, Taskmap::hostfile(read_text(value), hosts, job_.ntasks));
+    } else {
+        for (auto& [name, plugin] : plugins_) {
+            auto map = plugin->map_tasks(scheme, value);
+            if (!map) continue;
+            set_taskmap(job_, std::move(*map));
+            return;
+        }
+        throw Error(EINVAL, "failed to map tasks with scheme=" + scheme);
+    }
+}
+
+void Core::each_plugin(const char* what, const std::function<void(Plugin&)>& call) noexcept {
+    for (auto& [name, plugin] : plugins_) {
+        try {
+            call(*plugin);
+        } catch (const std::exception& error) {
+            log(Level::error, name, std::string(what) + " failed: " + error.what());
+        }
+    }
+}
+
+Task<> Core::each_plugin(Task<> (Plugin::*point)()) {
+    for (std::size_t i = 0; i < plugins_.size(); ++i) {
+        try {
+            co_await (plugins_[i].plugin->*point)();
+        } catch (const Cancelled&) {
+            throw;
+        } catch (const Error& error) {
+            throw Error(error.errnum(), plugins_[i].name + ": " + error.what());
+        }
+    }
+}
+
+} // namespace flux::shell
