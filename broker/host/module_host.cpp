@@ -223,7 +223,11 @@ void ModuleHost::bury(ModuleSlot& slot) {
     auto instance = std::move(slot.instance);
     if (!instance) return;
     router_.remove(*instance);
-    for (auto& request : instance->take_pending()) router_.fail(request, EHOSTUNREACH, "module disconnect");
+    // What a reloaded process had open was handed over; of one that died nobody else will answer it.
+    auto pending = instance->take_pending();
+    if (!instance->handover.is_object()) {
+        for (auto& request : pending) router_.fail(request, EHOSTUNREACH, "module disconnect");
+    }
     if (!instance->gone() && !instance->process()) {
         environment_.log(LogLevel::crit,
                          fmt::format("module {} does not stop: its thread and code stay behind", slot.spec.name));
