@@ -4,8 +4,8 @@
 //   Scope     what owns background tasks: an abort source and a gate. `scope.spawn("name", function, arguments...)`
 //             is the only way to start one; close() aborts them and waits until the last has left.
 //
-// A wait (`sleep_for`, an RPC, `Condition::wait`) finds its scope through the coroutine that awaits it and throws Cancelled
-// when that scope is aborted; no abort source is passed by hand. All of this runs on one loop's thread.
+// A wait (`sleep_for`, an RPC, `Condition::wait`) finds its scope through the coroutine that awaits it and throws
+// Cancelled when that scope is aborted; no abort source is passed by hand. All of this runs on one loop's thread.
 #pragma once
 
 #include <flux/error.hpp>

@@ -101,8 +101,7 @@ TEST_CASE("message: malformed input is refused", "[message]") {
     routed.routes = {};
     routed.push_route(std::string_view("\0", 1)); // would be read as the end of the route by the next hop
     CHECK_THROWS_WITH(decode_body(encode_body(routed)), Catch::Contains("empty id"));
-    CHECK_THROWS_WITH(decode_body(encode_body(Message::request(std::string_view("a\0\0", 3)))),
-                      Catch::Contains("NUL"));
+    CHECK_THROWS_WITH(decode_body(encode_body(Message::request(std::string_view("a\0\0", 3)))), Catch::Contains("NUL"));
     FrameDecoder decoder;
     decoder.feed("nonsense");
     CHECK_THROWS_AS(decoder.next(), Error);

@@ -24,7 +24,9 @@ public:
     bool streaming = false;
 };
 
-Payload make_payload(const Plan& plan) { return plan.payload.empty() ? Payload() : Payload::from_json(Json::parse(plan.payload)); }
+Payload make_payload(const Plan& plan) {
+    return plan.payload.empty() ? Payload() : Payload::from_json(Json::parse(plan.payload));
+}
 
 void print(const Message& message) {
     auto json = message.json();

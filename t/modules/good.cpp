@@ -1,4 +1,5 @@
-// A module that uses what tends to pin code: a thread_local with a destructor, std::regex, make_shared, many coroutines.
+// A module that uses what tends to pin code: a thread_local with a destructor, std::regex, make_shared, many
+// coroutines.
 #include <flux/module.hpp>
 
 #include <memory>
