@@ -27,6 +27,9 @@ namespace flux::kvs {
 /// The default namespace of this process.
 std::string default_namespace();
 
+/// A key as the KVS knows it: no empty names, no dot at either end; `.` is the root.
+std::string normalize_key(std::string_view key);
+
 /// Changes that are made together or not at all, in this order.
 class Transaction {
 public:

@@ -38,6 +38,15 @@ std::string default_namespace() {
     return name ? std::string(name) : std::string(kvs_protocol::primary_namespace);
 }
 
+std::string normalize_key(std::string_view key) {
+    std::string out;
+    for (char c : key)
+        if (c != '.' || out.empty() || out.back() != '.') out += c;
+    if (out.size() > 1 && out.front() == '.') out.erase(0, 1);
+    if (out.size() > 1 && out.back() == '.') out.pop_back();
+    return out;
+}
+
 Json CommitOptions::payload(const Transaction& transaction) const {
     auto payload = Json::object("namespace", namespace_, "flags", flags_, "ops", transaction.to_json());
     if (!once_id_.empty()) payload.set("once", Json::object("id", once_id_, "seq", once_seq_));

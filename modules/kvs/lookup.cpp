@@ -1,6 +1,6 @@
 #include "lookup.hpp"
 
-#include <flux/kvs_protocol.hpp>
+#include <flux/kvs.hpp>
 #include <flux/treeobj.hpp>
 
 #include <cerrno>
@@ -9,7 +9,7 @@ namespace flux::kvs_store {
 
 namespace flag = kvs_protocol;
 
-Lookup::Lookup(std::string_view key, int flags, const Blobref& root) : key_(normalize_key(key)), flags_(flags) {
+Lookup::Lookup(std::string_view key, int flags, const Blobref& root) : key_(kvs::normalize_key(key)), flags_(flags) {
     levels_.push_back({root, split_key(key_), 0, nullptr});
 }
 
@@ -60,7 +60,7 @@ Lookup::Step Lookup::step(const DirectorySource& source) {
 std::optional<Lookup::NeedNamespace> Lookup::follow(const Entry& link) {
     if (levels_.size() > link_limit) throw Error(ELOOP);
     auto data = Json::parse(link.data);
-    target_ = split_key(normalize_key(data.get<std::string_view>("target")));
+    target_ = split_key(kvs::normalize_key(data.get<std::string_view>("target")));
     if (data.contains("namespace")) return NeedNamespace{data.get<std::string>("namespace")};
     enter(levels_.back().root);
     return std::nullopt;

@@ -1,7 +1,7 @@
 #include "transaction.hpp"
 
 #include <flux/base64.hpp>
-#include <flux/kvs_protocol.hpp>
+#include <flux/kvs.hpp>
 #include <flux/treeobj.hpp>
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ Operation decode_operation(JsonView op) {
     auto dirent = op["dirent"];
     if (!op.is_object() || op.size() != 3 || !dirent) throw Error(EPROTO, "kvs: operation is not key, flags, dirent");
     Operation operation;
-    operation.key = normalize_key(op.get<std::string_view>("key"));
+    operation.key = kvs::normalize_key(op.get<std::string_view>("key"));
     operation.append = op.get<int>("flags") & kvs_protocol::append;
     if (operation.key.empty() || operation.key == ".")
         throw Error(EINVAL, fmt::format("kvs: key '{}': cannot be changed", operation.key));

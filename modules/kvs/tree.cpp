@@ -166,15 +166,6 @@ std::size_t Directory::footprint() const noexcept {
     return size;
 }
 
-std::string normalize_key(std::string_view key) {
-    std::string out;
-    for (char c : key)
-        if (c != '.' || out.empty() || out.back() != '.') out += c;
-    if (out.size() > 1 && out.front() == '.') out.erase(0, 1);
-    if (out.size() > 1 && out.back() == '.') out.pop_back();
-    return out;
-}
-
 std::vector<std::string> split_key(std::string_view key) {
     std::vector<std::string> names;
     if (key == ".") return names;

@@ -67,8 +67,6 @@ private:
     std::vector<EntryPtr> entries_;
 };
 
-/// A key as the KVS knows it: no empty names, no dot at either end; `.` for the root.
-std::string normalize_key(std::string_view key);
 /// The names of a normalised key; none for the root.
 std::vector<std::string> split_key(std::string_view key);
 

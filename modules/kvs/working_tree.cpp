@@ -1,6 +1,7 @@
 #include "working_tree.hpp"
 
 #include <flux/base64.hpp>
+#include <flux/kvs.hpp>
 #include <flux/treeobj.hpp>
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ std::vector<std::string> redirect(const Entry& link, const std::vector<std::stri
     auto data = Json::parse(link.data);
     if (data.contains("namespace"))
         throw Error(EINVAL, fmt::format("kvs: link '{}' leads into another namespace", link.name));
-    auto target = split_key(normalize_key(data.get<std::string_view>("target")));
+    auto target = split_key(kvs::normalize_key(data.get<std::string_view>("target")));
     target.insert(target.end(), path.begin() + static_cast<std::ptrdiff_t>(behind), path.end());
     return target;
 }

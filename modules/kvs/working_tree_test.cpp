@@ -236,7 +236,7 @@ TEST_CASE("tree: what guests may commit", "[kvs]") {
 TEST_CASE("tree: keys", "[kvs]") {
     for (auto [key, normal] :
          {std::pair{"a.b", "a.b"}, {"..", "."}, {".", "."}, {".a..b.", "a.b"}, {"...", "."}, {"", ""}})
-        CHECK(normalize_key(key) == normal);
+        CHECK(kvs::normalize_key(key) == normal);
     CHECK(split_key(".").empty());
     CHECK(split_key("a.bc.d") == std::vector<std::string>{"a", "bc", "d"});
 }
