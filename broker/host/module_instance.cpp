@@ -120,7 +120,8 @@ void ModuleInstance::receive(Message message) {
     last_message_ = std::chrono::steady_clock::now();
     if (message.type == MessageType::control && message.aux1 == control_thread_ended) {
         exit_.open_handles = message.topic;
-        thread_ended();
+        // What it said before its end is still on its way to the host.
+        loop_.post([this] { thread_ended(); });
         return;
     }
     if (pid_ > 0 && message.type == MessageType::response) pending_.answered(message);

@@ -1,12 +1,8 @@
-// Streams a counter: a client that was connected before a reload must see neither gap nor duplicate after it.
+// Built in versions 1, 2 and 3 (COUNTER_VERSION), of which 3 fails to start. Streams a counter: a client that was connected before a reload must see neither gap nor duplicate after it.
 //   counter.watch   stream of {n}, one every few ms; cursor: the next n
 //   counter.slow    read; answered after {ms}
 //   counter.once    once; answered after {ms}
 //   counter.version read; which code this is
-#ifndef COUNTER_VERSION
-#define COUNTER_VERSION 1
-#define COUNTER_START
-#endif
 #include <flux/module.hpp>
 
 #include <cerrno>
@@ -28,7 +24,7 @@ public:
         static constexpr Method which{"counter.version", MethodClass::read, flux::role_user};
         static constexpr Method cancel{"counter.cancel", MethodClass::once, flux::role_user};
         static constexpr Method disconnect{"counter.disconnect", MethodClass::once, flux::role_user};
-        COUNTER_START
+        if (COUNTER_VERSION == 3) throw flux::Error(EXDEV, "this version is broken");
         serve(watch, &Counter::watch);
         serve(slow, &Counter::slow);
         serve(once, &Counter::slow);
