@@ -13,8 +13,10 @@ extern const options::Command cmd_getattr;
 extern const options::Command cmd_lsattr;
 extern const options::Command cmd_module;
 extern const options::Command cmd_ping;
+extern const options::Command cmd_run;
 extern const options::Command cmd_setattr;
 extern const options::Command cmd_start;
+extern const options::Command cmd_submit;
 
 struct Entry {
     std::string_view name;
@@ -22,8 +24,9 @@ struct Entry {
 };
 
 inline constexpr Entry commands[] = {
-    {"broker", &cmd_broker}, {"getattr", &cmd_getattr}, {"lsattr", &cmd_lsattr}, {"module", &cmd_module},
-    {"ping", &cmd_ping},     {"setattr", &cmd_setattr}, {"start", &cmd_start},
+    {"broker", &cmd_broker},   {"getattr", &cmd_getattr}, {"lsattr", &cmd_lsattr},
+    {"module", &cmd_module},   {"ping", &cmd_ping},       {"run", &cmd_run},
+    {"setattr", &cmd_setattr}, {"start", &cmd_start},     {"submit", &cmd_submit},
 };
 
 static_assert(

@@ -228,6 +228,14 @@ std::vector<std::string> Parsed::list(std::string_view name) const {
     return items;
 }
 
+Parsed Parsed::with_values(const std::function<std::string(std::string_view)>& change) const {
+    Parsed changed = *this;
+    for (auto& given : changed.given_)
+        if (given.value) given.value = change(*given.value);
+    for (auto& operand : changed.operands_) operand = change(operand);
+    return changed;
+}
+
 unsigned Parsed::level(std::string_view name) const { return number<unsigned>(name, count(name)); }
 
 Exit Parsed::usage_error(std::string_view text) const {

@@ -6,6 +6,7 @@
 #include <cmd/options/exit_code.hpp>
 #include <cmd/options/table.hpp>
 #include <concepts>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,6 +53,9 @@ public:
     const;
     /// Of `-v, --verbose[=LEVEL]`: the last level given, otherwise how often the option stands.
     unsigned level(std::string_view name) const;
+
+    /// The same command line with other values and operands.
+    Parsed with_values(const std::function<std::string(std::string_view)>& change) const;
 
     const std::vector<Given>& given() const noexcept { return given_; }
     const std::vector<std::string>& operands() const noexcept { return operands_; }

@@ -1,6 +1,8 @@
 // What a command understands, as constant tables: its options, its subcommands, and which spelling rules it follows.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -30,6 +32,17 @@ struct Option {
 };
 
 constexpr Option heading(std::string_view text) { return {.help = text}; }
+
+/// One table out of several, for commands that share options.
+template <std::size_t... Sizes> constexpr auto join(const Option (&... tables)[Sizes]) {
+    std::array<Option, (Sizes + ...)> joined{};
+    std::size_t index = 0;
+    const auto add = [&](const auto& table) {
+        for (const auto& option : table) joined[index++] = option;
+    };
+    (add(tables), ...);
+    return joined;
+}
 
 /// The spelling rules of the reference's families of commands.
 enum class Family {
