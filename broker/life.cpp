@@ -444,6 +444,10 @@ Task<> Broker::run_rc1() {
     phase_ = nullptr;
     co_await loading.close();
     if (failure) std::rethrow_exception(failure);
+    if (rank_ == 0 && !std::getenv("FLUX_DISABLE_JOB_CLEANUP")) {
+        auto commands = modprobe_->cleanup_commands();
+        cleanup_.insert(cleanup_.end(), commands.begin(), commands.end());
+    }
 }
 
 Task<> Broker::wait_for_quorum() {

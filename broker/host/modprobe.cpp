@@ -10,9 +10,8 @@ namespace flux::broker {
 namespace {
 
 void update_entry(Modprobe::Entry& entry, JsonView table, const std::string& source) {
-    auto list = [&](std::string_view key, JsonView value) {
+    auto list = [](JsonView value) {
         if (value.is_string()) return std::vector<std::string>{value.as<std::string>()};
-        (void)key;
         return value.as<std::vector<std::string>>();
     };
     for (auto [key, value] : table.members()) {
@@ -22,23 +21,23 @@ void update_entry(Modprobe::Entry& entry, JsonView table, const std::string& sou
             else if (key == "module")
                 entry.module = value.as<std::string>();
             else if (key == "args")
-                entry.args = list(key, value);
+                entry.args = list(value);
             else if (key == "provides")
-                entry.provides = list(key, value);
+                entry.provides = list(value);
             else if (key == "requires")
-                entry.requires_ = list(key, value);
+                entry.requires_ = list(value);
             else if (key == "after")
-                entry.after = list(key, value);
+                entry.after = list(value);
             else if (key == "before")
-                entry.before = list(key, value);
+                entry.before = list(value);
             else if (key == "needs")
-                entry.needs = list(key, value);
+                entry.needs = list(value);
             else if (key == "needs-config")
-                entry.needs_config = list(key, value);
+                entry.needs_config = list(value);
             else if (key == "needs-attrs")
-                entry.needs_attrs = list(key, value);
+                entry.needs_attrs = list(value);
             else if (key == "needs-env")
-                entry.needs_env = list(key, value);
+                entry.needs_env = list(value);
             else if (key == "ranks")
                 entry.ranks = value.is_integer() ? std::to_string(value.as<int>()) : value.as<std::string>();
             else if (key == "priority")
@@ -266,6 +265,15 @@ Task<> Modprobe::remove_all(ModuleHost& host, const std::function<void(LogLevel,
             if (host.loaded(name)) log(LogLevel::err, fmt::format("module {}: {}", name, error.what()));
         }
     }
+}
+
+std::vector<std::string> Modprobe::cleanup_commands() const {
+    std::vector<std::string> commands;
+    for (const auto& name : order_) {
+        const auto& entry = entries_.at(name);
+        commands.insert(commands.end(), entry.cleanup.begin(), entry.cleanup.end());
+    }
+    return commands;
 }
 
 std::vector<std::string> Modprobe::dependants(const std::string& name, const ModuleHost& host) const {

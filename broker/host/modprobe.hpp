@@ -22,6 +22,7 @@ public:
         std::string module; ///< file, when it differs from the name
         std::vector<std::string> args, provides, requires_, after, before;
         std::string ranks;
+        std::vector<std::string> cleanup; ///< commands for the end of the instance, run in reverse order
         std::vector<std::string> needs, needs_config, needs_attrs, needs_env;
         int priority = 100;
         bool disabled = false;
@@ -50,6 +51,8 @@ public:
     Task<> remove_all(ModuleHost& host, const std::function<void(LogLevel, const std::string&)>& log);
     /// Loaded modules that need `name`.
     std::vector<std::string> dependants(const std::string& name, const ModuleHost& host) const;
+    /// Cleanup commands of what is active, in order of loading.
+    std::vector<std::string> cleanup_commands() const;
     const std::vector<std::string>& order() const noexcept { return order_; }
 
 private:

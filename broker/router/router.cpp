@@ -18,7 +18,14 @@ void Router::remove(Endpoint& endpoint) {
     for (const auto& prefix : prefixes) {
         while (endpoint.subscriptions.contains(prefix)) unsubscribe(endpoint, prefix);
     }
-    if (!endpoint.peer()) {
+    if (endpoint.peer()) {
+        for (auto& [sender, entry] : std::exchange(endpoint.beyond, {})) {
+            entry.disconnects.flush(entry.credentials, [&](Message request) {
+                request.routes = entry.routes;
+                forward_request(std::move(request), endpoint);
+            });
+        }
+    } else {
         Credentials self{::getuid(), role_owner | role_local};
         endpoint.disconnects.flush(self, [&](Message request) { route(std::move(request), endpoint); });
     }
@@ -61,6 +68,25 @@ void Router::route_request(Message request, Endpoint& from) {
         from.disconnects.note(request);
     }
     request.push_route(from.uuid());
+    if (from.peer()) note_beyond(request, from);
+    forward_request(std::move(request), from);
+}
+
+// A requester's own disconnect ends what is remembered of it.
+void Router::note_beyond(const Message& request, Endpoint& peer) {
+    if (request.noresponse()) {
+        if (request.topic.ends_with(".disconnect")) peer.beyond.erase(std::string(request.sender()));
+        return;
+    }
+    auto& entry = peer.beyond[std::string(request.sender())];
+    if (entry.routes.empty()) {
+        entry.routes = request.routes;
+        entry.credentials = request.credentials;
+    }
+    entry.disconnects.note(request);
+}
+
+void Router::forward_request(Message request, Endpoint& from) {
     auto nodeid = request.nodeid();
     Endpoint* target = nullptr;
     if (request.has(flag_upstream) && nodeid == rank_) {

@@ -31,6 +31,14 @@ public:
     PrefixSet subscriptions;    ///< events it wants
     DisconnectList disconnects; ///< services it has asked something
 
+    /// Of a peer: what requesters beyond it have asked, by their route id, for the day when it is gone for good.
+    struct Beyond {
+        RouteStack routes;
+        Credentials credentials;
+        DisconnectList disconnects;
+    };
+    std::unordered_map<std::string, Beyond> beyond;
+
 protected:
     std::string uuid_;
 
@@ -88,6 +96,8 @@ public:
 
 private:
     void route_request(Message request, Endpoint& from);
+    void forward_request(Message request, Endpoint& from);
+    static void note_beyond(const Message& request, Endpoint& peer);
     void distribute(const Message& event);
 
     std::uint32_t rank_ = 0;

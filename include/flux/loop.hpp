@@ -22,6 +22,8 @@ public:
 
     /// Run until stop() or until nothing is left to wait for.
     void run();
+    /// False when nothing is left that could ever wake anybody.
+    bool alive() const noexcept;
     /// Make run() return after the current turn.
     void stop() noexcept;
     /// Run until no handle is left, then close. Returns the names of handles that a turn of the loop could not get rid

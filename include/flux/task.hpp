@@ -12,6 +12,7 @@
 #include <flux/loop.hpp>
 
 #include <cassert>
+#include <cerrno>
 #include <chrono>
 #include <coroutine>
 #include <exception>
@@ -300,7 +301,8 @@ private:
 };
 
 /// Run a coroutine to its end on `loop` and return its result; for `main` and tests. SIGINT/SIGTERM handling is the
-/// caller's. The task runs in `scope`.
+/// caller's. The task runs in `scope`. \throws what it throws; Error EDEADLK when nothing is left that could wake it
+/// (the connection that it waits on is gone): the scope is aborted then.
 template <class T, class Function, class... Arguments>
 T run_task(Scope& scope, Function function, Arguments... arguments) {
     std::optional<T> value;
@@ -322,7 +324,13 @@ T run_task(Scope& scope, Function function, Arguments... arguments) {
         }
     };
     scope.spawn("main", &Body::run, &scope, pvalue, pfailure, pdone, std::move(function), std::move(arguments)...);
-    while (!done) scope.loop().run();
+    while (!done) {
+        scope.loop().run();
+        if (done || scope.loop().alive()) continue;
+        scope.abort();
+        scope.loop().run_ready();
+        throw Error(EDEADLK, "nothing is left to wait for: the connection is gone");
+    }
     if (failure) std::rethrow_exception(failure);
     return std::move(*value);
 }

@@ -54,6 +54,9 @@ void Loop::run() {
     run_ready();
     uv_run(&state_->loop, UV_RUN_DEFAULT);
 }
+bool Loop::alive() const noexcept {
+    return uv_loop_alive(&state_->loop) || !state_->work.empty() || !state_->coroutines.empty();
+}
 void Loop::stop() noexcept { uv_stop(&state_->loop); }
 
 std::string Loop::close() {

@@ -61,6 +61,20 @@ TEST_CASE("task: results, exceptions, depth", "[task]") {
     CHECK(loop.close().empty());
 }
 
+TEST_CASE("task: a wait that nothing can end is an error, not a spin", "[task]") {
+    Loop loop;
+    Scope scope(loop);
+    Condition never;
+    struct Body {
+        static Task<int> run(Condition* condition) {
+            co_await condition->wait();
+            co_return 1;
+        }
+    };
+    CHECK_THROWS_AS(run_task<int>(scope, &Body::run, &never), Error);
+    CHECK(scope.count() == 0);
+}
+
 TEST_CASE("task: a scope aborts and waits for what it owns", "[task]") {
     Loop loop;
     Scope outer(loop);
