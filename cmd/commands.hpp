@@ -9,6 +9,7 @@
 namespace flux::cmd {
 
 extern const options::Command cmd_broker;
+extern const options::Command cmd_content;
 extern const options::Command cmd_getattr;
 extern const options::Command cmd_lsattr;
 extern const options::Command cmd_module;
@@ -24,9 +25,9 @@ struct Entry {
 };
 
 inline constexpr Entry commands[] = {
-    {"broker", &cmd_broker},   {"getattr", &cmd_getattr}, {"lsattr", &cmd_lsattr},
-    {"module", &cmd_module},   {"ping", &cmd_ping},       {"run", &cmd_run},
-    {"setattr", &cmd_setattr}, {"start", &cmd_start},     {"submit", &cmd_submit},
+    {"broker", &cmd_broker}, {"content", &cmd_content}, {"getattr", &cmd_getattr}, {"lsattr", &cmd_lsattr},
+    {"module", &cmd_module}, {"ping", &cmd_ping},       {"run", &cmd_run},         {"setattr", &cmd_setattr},
+    {"start", &cmd_start},   {"submit", &cmd_submit},
 };
 
 static_assert(
