@@ -73,7 +73,8 @@ store_instance() {
 }
 
 @test "stores and loads on both ranks while every module of the store is reloaded" {
-    local soak=${FLUX_SOAK:-10}
+    local soak=10
+    [ "${FLUX_SOAK:-}" != full ] || soak=100
     FLUX_TEST_TIMEOUT=$((60 + soak)) run store_instance 2 "
         work() { # stores and loads until told to stop; nothing may fail or be lost
             local n=0
