@@ -1,5 +1,7 @@
-// flux-t-rpc [-n COUNT] [-r RANK] [-s] [-m MAX] TOPIC [JSON]: make an RPC and print what comes back, for tests.
+// flux-t-rpc [-n COUNT] [-r RANK] [-u UID] [-s] [-m MAX] TOPIC [JSON]: make an RPC and print what comes back, for
+// tests.
 //   -n COUNT  make it that many times, one after the other, and print only the last answer
+//   -u UID    as a guest of that id
 //   -s        streaming: print every response; -m MAX: stop after so many
 // A failure prints `errno N: text` on stderr and exits 1.
 #include <flux/handle.hpp>
@@ -19,6 +21,7 @@ public:
     std::string topic;
     std::string payload;
     std::uint32_t rank = nodeid_any;
+    Credentials credentials;
     unsigned count = 1;
     unsigned max = 0;
     bool streaming = false;
@@ -35,7 +38,7 @@ void print(const Message& message) {
 }
 
 Task<int> run(Handle* handle, Plan plan) {
-    auto options = CallOptions().rank(plan.rank);
+    auto options = CallOptions().rank(plan.rank).credentials(plan.credentials);
     if (plan.streaming) {
         auto stream = handle->stream(plan.topic, make_payload(plan), options);
         for (unsigned seen = 0; plan.max == 0 || seen < plan.max; ++seen) {
@@ -56,10 +59,11 @@ Task<int> run(Handle* handle, Plan plan) {
 
 int main(int argc, char** argv) {
     Plan plan;
-    for (int c; (c = ::getopt(argc, argv, "n:r:m:s")) != -1;) {
+    for (int c; (c = ::getopt(argc, argv, "n:r:u:m:s")) != -1;) {
         switch (c) {
         case 'n': plan.count = static_cast<unsigned>(std::atoi(optarg)); break;
         case 'r': plan.rank = static_cast<std::uint32_t>(std::atoi(optarg)); break;
+        case 'u': plan.credentials = {static_cast<std::uint32_t>(std::atoi(optarg)), role_user}; break;
         case 'm': plan.max = static_cast<unsigned>(std::atoi(optarg)); break;
         case 's': plan.streaming = true; break;
         default: return 2;
