@@ -24,14 +24,13 @@ Core::Core(Loop& loop, std::unique_ptr<Handle> handle, Launch launch)
     : loop_(loop),
       handle_(std::move(handle)),
       launch_(std::move(launch)),
+      job_(make_job(launch_.id, launch_.userid, launch_.owner, launch_.broker_rank, launch_.jobspec, launch_.R)),
+      options_(launch_.jobspec["attributes"].object_at("system").object_at("shell").object_at("options")),
+      incomplete_shells_(Idset::below(job_.size)),
       journal_(loop, [this](const Error& error) { fatal(1, std::string("cannot write eventlogs: ") + error.what()); }),
+      links_(*this, job_.rank),
       root_(loop),
-      work_(root_) {
-    job_ = make_job(launch_.id, launch_.userid, launch_.owner, launch_.broker_rank, launch_.jobspec, launch_.R);
-    auto shell = launch_.jobspec["attributes"].object_at("system").object_at("shell");
-    options_ = shell.object_at("options");
-    incomplete_shells_ = Idset::below(job_.size);
-}
+      work_(root_) {}
 
 Core::~Core() = default;
 
@@ -61,7 +60,8 @@ Task<> Core::job(Core* self) {
 
 Task<> Core::prepare() {
     if (!standalone()) journal_.open(*handle_, job_.guest_namespace);
-    connected_ = !standalone();
+    early_ = standalone();
+    connected();
     auto verbose = options_.get_or("verbose", 0);
     if (verbose > 2)
         log(Level::warning, "shell", "verbose=" + std::to_string(verbose) + " is more than there is, using 2");
@@ -87,6 +87,7 @@ Task<> Core::prepare() {
 
 Task<> Core::start_tasks() {
     co_await barrier(1);
+    links_.open();
     post_event("shell.init",
                Json::object("service", job_.service, "leader-rank", job_.ranks[0].broker_rank, "size", job_.size));
     co_await each_plugin(&Plugin::post_init);
@@ -137,7 +138,7 @@ Task<> Core::wait_for_holds() {
     if (leader())
         shell_tasks_complete(0);
     else
-        notify(0, shell_protocol::tasks_complete, Json::object("shell_rank", job_.rank));
+        send(0, shell_protocol::tasks_complete, Json::object());
     while (holds_ > 0) co_await changed_.wait();
 }
 
@@ -154,6 +155,7 @@ Task<> Core::conclude() {
     Timer limit(loop_, [this] { root_.abort(); });
     if (fatal_text_) limit.start(last_words_limit);
     try {
+        while (raising_) co_await changed_.wait();
         co_await journal_.drained();
     } catch (const Error& error) {
         log_to_stderr(LogRecord{Level::error, "shell", error.what(), static_cast<int>(job_.rank)});
@@ -163,9 +165,9 @@ Task<> Core::conclude() {
 
 Task<> Core::barrier(int sequence) {
     if (job_.size == 1) co_return;
-    auto payload = Json::object("id", job_.id, "rank", launch_.broker_rank, "seq", sequence);
+    auto payload = Payload::from_json(Json::object("id", job_.id, "rank", launch_.broker_rank, "seq", sequence));
     try {
-        co_await handle_->call(shell_protocol::barrier.topic, std::move(payload));
+        co_await ask(std::string(shell_protocol::barrier.topic), payload, CallOptions());
     } catch (const Cancelled&) {
         throw;
     } catch (const Error& error) {

@@ -7,6 +7,7 @@
 
 #include "journal.hpp"
 #include "launch.hpp"
+#include "links.hpp"
 #include "render.hpp"
 #include "task.hpp"
 
@@ -20,7 +21,7 @@
 
 namespace flux::shell {
 
-class Core final : public Shell {
+class Core final : public Shell, private Links::Host {
 public:
     /// \param handle  a connection, or in standalone mode a handle whose messages come back to itself.
     Core(Loop& loop, std::unique_ptr<Handle> handle, Launch launch);
@@ -49,8 +50,13 @@ public:
     bool renders_per_shell(std::string_view text) override;
 
     void serve(std::string_view method, Handle::Handler handler) override;
-    Call call(unsigned rank, std::string_view method, Json payload, CallOptions options) override;
-    void notify(unsigned rank, std::string_view method, Json payload) override;
+    void send(unsigned rank, std::string_view kind, Json payload) override;
+    void receive(std::string_view kind, Receiver receiver) override;
+    std::size_t unsent(unsigned rank) const noexcept override { return links_.unsent(rank); }
+    void when_unsent(unsigned rank, std::size_t count, std::function<void()> callback) override {
+        links_.when_unsent(rank, count, std::move(callback));
+    }
+    void stall_senders(bool on) override { links_.stall(on); }
 
     void append_event(std::string_view key, const EventlogEntry& event) override { journal_.append(key, event); }
     std::size_t uncommitted() const noexcept override { return journal_.bytes(); }
@@ -98,9 +104,20 @@ private:
     bool may_call(const Request& request) const noexcept;
     void serve_exception(const Request& request);
     void serve_critical_ranks(const Request& request);
-    void serve_tasks_complete(const Request& request);
     void shell_tasks_complete(unsigned shell_rank);
     static Task<> watch_resources(Core* self);
+
+    // core_connection.cpp: the broker may go and come back
+    void connected();
+    static Task<> reconnect(Core* self);
+    Task<> connect_again();
+    bool instance_gone() const;
+    Task<Message> ask(std::string topic, Payload payload, CallOptions options);
+    static Task<> send_exception(Core* self, Payload payload);
+    Task<> deliver(unsigned rank, Payload payload) override;
+    void link_error(unsigned rank, const Error& error) override;
+    Scope& link_scope() noexcept override { return work_; }
+    void link_busy(bool busy) override;
 
     // core_log.cpp
     void log_to_stderr(const LogRecord& record);
@@ -134,16 +151,19 @@ private:
     Json event_context_ = Json::object();
 
     Journal journal_;
+    Links links_;
+    bool online_ = true; // the connection stands
     Level stderr_level_ = Level::notice;
     Level eventlog_level_ = Level::notice;
     bool logging_ = false;
-    bool connected_ = false; // messages go to the eventlog
+    bool early_ = true; // messages go to stderr
     std::function<void(const LogRecord&)> log_sink_;
 
     unsigned holds_ = 0;
     Condition changed_;
     bool over_ = false;
     bool raised_ = false;
+    bool raising_ = false; // the exception is not answered yet
     bool following_ = false;
     int exit_code_ = 0;
     std::optional<std::string> fatal_text_;

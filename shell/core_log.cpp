@@ -24,10 +24,10 @@ void Core::log(const LogRecord& record) {
     }
     if (log_sink_) {
         if (record.level <= stderr_level_) log_sink_(shortened);
-    } else if (connected_) {
-        log_to_eventlog(shortened);
-    } else {
+    } else if (early_) {
         log_to_stderr(shortened);
+    } else {
+        log_to_eventlog(shortened);
     }
     each_plugin("log_message", [&](Plugin& plugin) { plugin.log_message(shortened); });
     logging_ = false;

@@ -12,9 +12,9 @@ Task<> Core::offer_services() {
     if (leader()) {
         serve(shell_protocol::exception, [this](const Request& request) { serve_exception(request); });
         serve(shell_protocol::critical_ranks, [this](const Request& request) { serve_critical_ranks(request); });
-        if (job_.size > 1)
-            serve(shell_protocol::tasks_complete, [this](const Request& request) { serve_tasks_complete(request); });
+        receive(shell_protocol::tasks_complete, [this](unsigned from, JsonView) { shell_tasks_complete(from); });
     }
+    if (job_.size > 1) serve(shell_protocol::link, [this](Request request) { links_.receive(std::move(request)); });
     if (standalone()) co_return;
     co_await handle_->call("service.add", Json::object("service", job_.service));
 }
@@ -31,18 +31,12 @@ void Core::serve(std::string_view method, Handle::Handler handler) {
     served_.push_back(Served{std::move(topic), std::move(checked)});
 }
 
-Call Core::call(unsigned rank, std::string_view method, Json payload, CallOptions options) {
+void Core::send(unsigned rank, std::string_view kind, Json payload) {
     if (rank >= job_.size) throw Error(EINVAL, "there is no shell " + std::to_string(rank));
-    if (!standalone()) options.rank(job_.ranks[rank].broker_rank);
-    return handle_->call(job_.service + '.' + std::string(method), std::move(payload), options);
+    links_.send(rank, kind, std::move(payload));
 }
 
-void Core::notify(unsigned rank, std::string_view method, Json payload) {
-    if (rank >= job_.size) throw Error(EINVAL, "there is no shell " + std::to_string(rank));
-    CallOptions options;
-    if (!standalone()) options.rank(job_.ranks[rank].broker_rank);
-    handle_->notify(job_.service + '.' + std::string(method), std::move(payload), options);
-}
+void Core::receive(std::string_view kind, Receiver receiver) { links_.on_message(kind, std::move(receiver)); }
 
 void Core::serve_exception(const Request& request) {
     auto json = request.json();
@@ -65,10 +59,6 @@ void Core::serve_critical_ranks(const Request& request) {
     request.respond();
 }
 
-void Core::serve_tasks_complete(const Request& request) {
-    shell_tasks_complete(request.json().get<unsigned>("shell_rank"));
-}
-
 void Core::shell_tasks_complete(unsigned shell_rank) {
     if (!incomplete_shells_.test(shell_rank)) return;
     incomplete_shells_.clear(shell_rank);
@@ -79,10 +69,8 @@ void Core::raise(std::string_view type, int severity, std::string_view note, std
     if (std::exchange(raised_, true) || standalone()) return;
     auto payload = Json::object("id", job_.id, "type", type, "severity", severity, "note", note);
     if (wait_status) payload.set("wait_status", *wait_status);
-    handle_->call("job-manager.raise", std::move(payload)).then([this](const Message& reply) {
-        if (reply.errnum() == 0) return;
-        log_to_stderr(LogRecord{Level::error, "shell", "cannot raise an exception: " + reply.error_text(), -1});
-    });
+    raising_ = true;
+    root_.spawn("raise", &Core::send_exception, this, Payload::from_json(std::move(payload)));
 }
 
 void Core::follow_resources() {

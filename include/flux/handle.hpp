@@ -221,7 +221,7 @@ public:
 
     Loop& loop() noexcept;
     Transport& transport() noexcept;
-    /// Called when the connection is lost; every RPC under way has failed with ECONNRESET by then.
+    /// Called when the connection is lost; every RPC under way has failed with ECONNRESET by then, later ones will.
     void on_closed(std::function<void(const Error&)> callback);
 
     Call call(std::string_view topic, const CallOptions& options = {}) { return call(topic, Payload(), options); }

@@ -185,13 +185,24 @@ public:
     /// Whether the text differs between shells or tasks.
     virtual bool renders_per_shell(std::string_view text) = 0;
 
-    // Messages between shells and from outside.
+    // Requests from outside.
 
     /// Serve method `SERVICE.method` for the job's user and the instance owner. It is reachable for all after the first
     /// barrier.
     virtual void serve(std::string_view method, Handle::Handler handler) = 0;
-    virtual Call call(unsigned rank, std::string_view method, Json payload, CallOptions options = {}) = 0;
-    virtual void notify(unsigned rank, std::string_view method, Json payload) = 0;
+
+    // Messages between shells: each is delivered once and in order, whatever happens to the brokers between; the shell
+    // does not exit before. What is sent before the first barrier leaves after it.
+
+    virtual void send(unsigned rank, std::string_view kind, Json payload) = 0;
+    /// Take messages of a kind. The payload is borrowed.
+    using Receiver = std::function<void(unsigned from, JsonView payload)>;
+    virtual void receive(std::string_view kind, Receiver receiver) = 0;
+    /// Number of messages to a shell that it has not taken yet, and a call when they have become `count` or fewer.
+    virtual std::size_t unsent(unsigned rank) const noexcept = 0;
+    virtual void when_unsent(unsigned rank, std::size_t count, std::function<void()> callback) = 0;
+    /// While on, what others send is taken but not confirmed, so that they see it pile up and stop.
+    virtual void stall_senders(bool on) = 0;
 
     // Eventlogs in the job's KVS namespace.
 

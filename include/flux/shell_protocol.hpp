@@ -57,19 +57,23 @@ inline constexpr std::string_view critical_ranks = "critical-ranks";
 /// no open stdin.
 inline constexpr std::string_view stdin_data = "stdin";
 
-// Between shells of a job:
-/// Leader. A task's end (shell.md 1.9), no answer: the first one of a follower.
-inline constexpr std::string_view doom = "doom";
-/// Leader. `{shell_rank}`, no answer.
-inline constexpr std::string_view tasks_complete = "tasks-complete";
-/// Leader. `{name: "data"|"log", shell_rank, context}`, no answer.
+/// All. `{rank, seq, messages: [[kind, payload], …]}`, empty answer: messages of shell `rank` for this one, see below.
+/// They are taken once and in order: the sender repeats a `seq` until it is answered.
+inline constexpr std::string_view link = "link";
+
+// Kinds of messages between shells (Shell::send()):
+/// To the leader. `{name: "data"|"log", context}`: output of a task, or a log message for the leader's file.
 inline constexpr std::string_view write = "write";
-/// Leader. `{credits}`, answered with the credits granted.
-inline constexpr std::string_view write_getcredit = "write-getcredit";
-/// Followers. An accepted stdin_data request, no answer.
-inline constexpr std::string_view stdin_relay = "stdin-relay";
-/// All. Key-value pairs of a subtree, answered with those of the job.
+/// From the leader. An accepted stdin_data request.
+inline constexpr std::string_view stdin_relay = "stdin";
+/// To the leader. The first end of a task (shell.md 1.9).
+inline constexpr std::string_view doom = "doom";
+/// To the leader. `{}`: the tasks of the shell have ended.
+inline constexpr std::string_view tasks_complete = "tasks-complete";
+/// To the parent in the tree of PMI. Key-value pairs of a subtree.
 inline constexpr std::string_view pmi_exchange = "pmi-exchange";
+/// From the parent. Those of the job.
+inline constexpr std::string_view pmi_result = "pmi-result";
 
 // Other names ----------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,12 @@ namespace flux {
 
 using detail::CallState;
 
+namespace {
+
+constexpr std::string_view connection_lost = "connection to the broker was lost";
+
+} // namespace
+
 // CallState -----------------------------------------------------------------------------------------------------
 
 namespace detail {
@@ -213,7 +219,8 @@ Handle::Handle(Loop& loop, std::unique_ptr<Transport> transport)
     state->log_name = program_invocation_short_name;
     state->transport->start([state](Message message) { state->receive(std::move(message)); },
                             [state](const Error& error) {
-                                state->fail_all(ECONNRESET, "connection to the broker was lost");
+                                state->closed = true;
+                                state->fail_all(ECONNRESET, connection_lost);
                                 auto callback = state->on_closed;
                                 if (callback) callback(error);
                             });
@@ -262,7 +269,14 @@ CallState* Handle::State::start_call(std::string_view topic, Payload payload, st
     request.set(flag_streaming, streaming);
     request.credentials = credentials;
     request.payload = std::move(payload);
-    transport->send(std::move(request));
+    if (!closed) {
+        transport->send(std::move(request));
+        return call;
+    }
+    loop.post([reference = std::make_shared<detail::CallStateRef>(call)] {
+        auto* call = reference->state;
+        if (call->handle) call->receive(call->make_error(ECONNRESET, connection_lost));
+    });
     return call;
 }
 

@@ -65,6 +65,7 @@ struct Handle::State {
     Loop& loop;
     std::unique_ptr<Transport> transport;
     std::function<void(const Error&)> on_closed;
+    bool closed = false; // the connection is lost: whatever is asked fails
     std::unordered_map<std::uint32_t, detail::CallStateRef> calls;
     std::uint32_t last_matchtag = 0;
     std::unordered_map<std::string, std::shared_ptr<Service>> services;

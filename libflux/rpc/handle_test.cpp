@@ -151,6 +151,10 @@ TEST_CASE("handle: a lost connection fails what is under way", "[rpc]") {
     kill.start(1ms);
     pair.loop.run();
     CHECK(errnum == ECONNRESET);
+    errnum = 0;
+    pair.client->call("s.never").then([&](Message message) { errnum = message.errnum(); });
+    pair.loop.run_ready();
+    CHECK(errnum == ECONNRESET);
     kept.clear(); // after its handle
 }
 

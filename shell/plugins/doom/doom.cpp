@@ -28,8 +28,8 @@ public:
     Task<> init() override {
         on_error_ = static_cast<bool>(shell().option("exit-on-error"));
         if (auto option = shell().option("exit-timeout")) timeout_ = read_timeout(option);
-        if (shell().leader() && shell().info().size > 1)
-            shell().serve(shell_protocol::doom, [this](const Request& request) { receive(request); });
+        if (shell().leader())
+            shell().receive(shell_protocol::doom, [this](unsigned from, JsonView info) { first_exit(info, from); });
         co_return;
     }
 
@@ -39,7 +39,7 @@ public:
         if (shell().leader())
             first_exit(info, shell().rank());
         else
-            shell().notify(0, shell_protocol::doom, std::move(info));
+            shell().send(0, shell_protocol::doom, std::move(info));
     }
     void shell_lost(unsigned shell_rank, int) override {
         if (!critical(shell_rank)) return;
@@ -68,13 +68,6 @@ private:
 
     bool critical(unsigned shell_rank) const { return critical_.test(shell_rank); }
     const std::string& host(unsigned shell_rank) const { return shell().info().ranks[shell_rank].host; }
-
-    void receive(const Request& request) {
-        auto info = request.json();
-        auto shell_rank = shell().info().taskmap.node_of(info.get<std::size_t>("rank"));
-        if (!shell_rank) throw Error(EINVAL, "no such task");
-        first_exit(info, *shell_rank);
-    }
 
     void first_exit(JsonView info, unsigned shell_rank) {
         if (!posted_) {

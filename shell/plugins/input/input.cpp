@@ -39,8 +39,8 @@ public:
             post_header();
             shell().serve(shell_protocol::stdin_data, [this](const Request& request) { receive(request); });
         } else {
-            shell().serve(shell_protocol::stdin_relay,
-                          [this](const Request& request) { deliver(IoData::decode(request.json())); });
+            shell().receive(shell_protocol::stdin_relay,
+                            [this](unsigned, JsonView data) { deliver(IoData::decode(data)); });
         }
     }
 
@@ -108,7 +108,7 @@ private:
         deliver(data);
         for (const auto& other : shell().info().ranks)
             if (other.rank != 0 && other.taskids.intersects(*ranks))
-                shell().notify(other.rank, shell_protocol::stdin_relay, request.json());
+                shell().send(other.rank, shell_protocol::stdin_relay, request.json());
         request.respond();
     }
 

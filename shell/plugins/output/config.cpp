@@ -55,10 +55,9 @@ OutputConfig OutputConfig::read(Shell& shell) {
     auto option = shell.option("output");
     config.limit = read_limit(shell, option["limit"]);
     if (auto client = option["client"]) {
-        config.low_credits = client.get_or("lwm", config.low_credits);
-        config.high_credits = client.get_or("hwm", config.high_credits);
-        if (config.low_credits < 0 || config.low_credits >= config.high_credits)
-            throw Error(EINVAL, "output.client: expected 0 <= lwm < hwm");
+        config.low_water = client.get_or("lwm", config.low_water);
+        config.high_water = client.get_or("hwm", config.high_water);
+        if (config.low_water >= config.high_water) throw Error(EINVAL, "output.client: expected 0 <= lwm < hwm");
     }
     config.out.name = "stdout";
     config.out.open_flags = option.contains("mode") ? read_mode(shell, option["mode"]) : O_TRUNC;

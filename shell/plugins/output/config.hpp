@@ -25,9 +25,9 @@ struct StreamConfig {
 struct OutputConfig {
     StreamConfig out;
     StreamConfig err;
-    std::uint64_t limit = 0; ///< bytes of a stream that are kept in events
-    int low_credits = 100;
-    int high_credits = 1000;
+    std::uint64_t limit = 0;     ///< bytes of a stream that are kept in events
+    std::size_t low_water = 100; ///< messages to the leader
+    std::size_t high_water = 1000;
 
     /// What may be wrong and is not fatal is logged. \throws Error EINVAL
     static OutputConfig read(Shell& shell);

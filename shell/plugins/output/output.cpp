@@ -1,6 +1,6 @@
 // output — takes what the tasks write to stdout and stderr. The leader appends it to eventlog `output` or writes a file
-// for all; followers send theirs to it, as long as it grants credits. A file whose name differs between shells or tasks
-// is written by each shell itself.
+// for all; followers send theirs to it, and read no more when it does not keep up. A file whose name differs between
+// shells or tasks is written by each shell itself.
 #include "config.hpp"
 #include "files.hpp"
 
@@ -26,11 +26,10 @@ public:
         config_ = OutputConfig::read(shell());
         out_.config = &config_.out;
         err_.config = &config_.err;
-        credits_ = config_.high_credits;
-        bool several = shell().info().size > 1;
         if (shell().leader()) {
             post_header();
-            if (several) serve_followers();
+            followers_ = shell().hold();
+            shell().receive(shell_protocol::write, [this](unsigned, JsonView message) { receive_forwarded(message); });
         }
         for (auto* stream : {&out_, &err_}) prepare(*stream);
         redirect_log();
@@ -104,16 +103,6 @@ private:
         });
     }
 
-    void serve_followers() {
-        followers_ = shell().hold();
-        shell().serve(shell_protocol::write, [this](const Request& request) { receive_forwarded(request.json()); });
-        shell().serve(shell_protocol::write_getcredit, [this](Request request) {
-            request.json().get<int>("credits");
-            creditors_.push_back(std::move(request));
-            if (!stopped_) grant_credits();
-        });
-    }
-
     // Output of this shell's tasks
     // --------------------------------------------------------------------------------------
 
@@ -181,16 +170,12 @@ private:
     void stop() {
         stopped_ = true;
         shell().enable_output(false);
+        shell().stall_senders(true);
         shell().when_committed([this] {
             stopped_ = false;
             shell().enable_output(true);
-            grant_credits();
+            shell().stall_senders(false);
         });
-    }
-
-    void grant_credits() {
-        for (auto& request : std::exchange(creditors_, {}))
-            request.respond(Json::object("credits", request.json().get<int>("credits")));
     }
 
     void receive_forwarded(JsonView message) {
@@ -215,31 +200,21 @@ private:
     // ----------------------------------------------------------------------------------------------------------
 
     void forward(std::string_view name, Json context) {
-        shell().notify(0, shell_protocol::write,
-                       Json::object("name", name, "shell_rank", shell().rank(), "context", std::move(context)));
-        if (--credits_ <= config_.low_credits && !asking_) ask_for_credits();
-        if (credits_ <= 0 && !std::exchange(stopped_, true)) shell().enable_output(false);
-    }
-
-    void ask_for_credits() {
-        asking_ = true;
-        auto payload = Json::object("credits", config_.high_credits);
-        shell().call(0, shell_protocol::write_getcredit, std::move(payload)).then([this](const Message& reply) {
-            asking_ = false;
-            // Without a leader nobody takes the output, but the tasks must not hang on it.
-            credits_ += reply.errnum() ? config_.high_credits : reply.json()["credits"].try_as<int>().value_or(0);
-            if (credits_ > 0 && std::exchange(stopped_, false)) shell().enable_output(true);
+        shell().send(0, shell_protocol::write, Json::object("name", name, "context", std::move(context)));
+        if (stopped_ || shell().unsent(0) < config_.high_water) return;
+        stopped_ = true;
+        shell().enable_output(false);
+        shell().when_unsent(0, config_.low_water, [this] {
+            stopped_ = false;
+            shell().enable_output(true);
         });
     }
 
     OutputConfig config_;
     OutputFiles files_;
     Stream out_, err_;
-    Shell::Hold followers_;          // leader: until the last shell is done
-    std::vector<Request> creditors_; // leader: followers that wait
-    int credits_ = 0;                // follower
-    bool asking_ = false;
-    bool stopped_ = false; // no output is read
+    Shell::Hold followers_; // leader: until the last shell is done
+    bool stopped_ = false;  // no output is read
     bool write_failed_ = false;
 };
 

@@ -17,6 +17,9 @@ public:
     bool root() const noexcept { return position_ == 0; }
     std::size_t parent() const noexcept { return (position_ - 1) / fanout_; }
 
+    /// Positions of the children.
+    const std::vector<std::size_t>& children() const noexcept { return children_; }
+
     /// This shell's pairs, or those of the subtree of a child. Returns what goes to the parent (of the root: the union,
     /// which goes to everybody) once all have come; the next round begins with that.
     std::optional<pmi::Pairs> add(pmi::Pairs pairs);
@@ -24,8 +27,8 @@ public:
 private:
     const std::size_t position_;
     const std::size_t fanout_;
-    std::size_t expected_; // children and this shell itself
-    std::size_t missing_;
+    std::vector<std::size_t> children_;
+    std::size_t missing_; // of the children and this shell itself
     pmi::Pairs pairs_;
 };
 

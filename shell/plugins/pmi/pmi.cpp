@@ -47,12 +47,8 @@ public:
         auto position = std::lower_bound(shells_.begin(), shells_.end(), info.rank) - shells_.begin();
         auto fanout = shell().option("pmi-simple").find("exchange.k").try_as<std::size_t>().value_or(2);
         exchange_.emplace(static_cast<std::size_t>(position), shells_.size(), fanout);
-        if (shells_.size() > 1)
-            shell().serve(shell_protocol::pmi_exchange, [this](Request request) {
-                auto pairs = decode(request.json());
-                children_.push_back(std::move(request));
-                add(std::move(pairs));
-            });
+        shell().receive(shell_protocol::pmi_exchange, [this](unsigned, JsonView pairs) { add(decode(pairs)); });
+        shell().receive(shell_protocol::pmi_result, [this](unsigned, JsonView pairs) { complete(decode(pairs)); });
     }
 
     void task_init(ShellTask& task) override {
@@ -130,33 +126,19 @@ private:
         auto merged = exchange_->add(std::move(pairs));
         if (!merged) return;
         if (exchange_->root()) return complete(std::move(*merged));
-        auto parent = shells_[exchange_->parent()];
-        shell().call(parent, shell_protocol::pmi_exchange, encode(*merged)).then([this](const Message& reply) {
-            if (reply.errnum()) return fail(reply.error_text());
-            try {
-                complete(decode(reply.json()));
-            } catch (const Error& error) {
-                fail(error.what());
-            }
-        });
+        shell().send(shells_[exchange_->parent()], shell_protocol::pmi_exchange, encode(*merged));
     }
 
     void complete(pmi::Pairs pairs) {
-        for (auto& child : std::exchange(children_, {})) child.respond(encode(pairs));
+        for (auto child : exchange_->children())
+            shell().send(shells_[child], shell_protocol::pmi_result, encode(pairs));
         answer(server_->barrier_complete(std::move(pairs)));
-    }
-
-    void fail(const std::string& why) {
-        shell().log(Level::error, "pmi-simple", "exchange: " + why);
-        for (auto& child : std::exchange(children_, {})) child.fail(EIO, why);
-        answer(server_->barrier_failed());
     }
 
     std::vector<ShellTask*> tasks_; // by local id, which is the client's number
     std::optional<pmi::Server> server_;
     std::vector<unsigned> shells_; // that take part
     std::optional<PmiExchange> exchange_;
-    std::vector<Request> children_; // of this round
 };
 
 } // namespace
