@@ -1,0 +1,37 @@
+#!/usr/bin/env bats
+# What clients may not do to a broker: malformed frames, half messages, many connections.
+load lib/common
+
+@test "malformed frames, oversized lengths, half messages and 1000 dropped connections do no harm" {
+    cat >hostile.py <<'PY'
+import os, socket, struct, sys
+path = os.environ["FLUX_URI"][len("local://"):]
+def connect():
+    s = socket.socket(socket.AF_UNIX); s.connect(path); assert s.recv(1) == b"\0"; return s
+magic = struct.pack("=I", 0xFFEE0012)
+header = lambda t=1, f=0: bytes([0x8e, 1, t, f]) + struct.pack(">IIII", 0xffffffff, 0, 0xffffffff, 1)
+cases = [
+    b"garbage that is no frame at all" * 10,
+    magic + struct.pack(">I", 0xffffffff),
+    magic + struct.pack(">I", 5) + b"hello",
+    magic + struct.pack(">I", 21) + b"\x14" + header(t=3),
+    magic + struct.pack(">I", 21) + b"\x14" + header(f=0x44),
+    magic + struct.pack(">I", 21) + b"\x14" + header(f=0x02),
+    magic + struct.pack(">I", 26) + b"\xff\xff\xff\xff\xff" + b"\x14" + header(),
+    magic + struct.pack(">I", 21) + b"\x14" + header(t=2),
+]
+for case in cases:
+    s = connect(); s.sendall(case); s.shutdown(socket.SHUT_WR); s.settimeout(5)
+    while s.recv(4096): pass
+    s.close()
+# Half a message, then gone.
+for n in range(1, 29):
+    s = connect(); s.sendall((magic + struct.pack(">I", 21) + b"\x14" + header())[:n]); s.close()
+for n in range(1000): connect().close()
+many = [connect() for n in range(200)]
+for s in many: s.close()
+PY
+    run under_flux 1 'python3 hostile.py; flux ping -c1 broker >/dev/null; flux-t-rpc connector-local.stats-get | grep -q "connects"
+        test $(ls /proc/$(flux getattr broker.pid)/fd | wc -l) -lt 100'
+    echo "$output"; [ "$status" -eq 0 ]
+}
