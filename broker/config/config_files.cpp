@@ -1,7 +1,8 @@
 #include "broker/config/config_files.hpp"
 
+#include <flux/toml.hpp>
+
 #include <fmt/core.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,36 +15,6 @@ namespace fs = std::filesystem;
 namespace flux::broker {
 namespace {
 
-Json to_json(const toml::node& node) {
-    if (const auto* table = node.as_table()) {
-        auto object = Json::object();
-        for (const auto& [key, value] : *table) object.set(key.str(), to_json(value));
-        return object;
-    }
-    if (const auto* array = node.as_array()) {
-        auto list = Json::array();
-        for (const auto& value : *array) list.append(to_json(value));
-        return list;
-    }
-    if (const auto* text = node.as_string()) return Json(text->get());
-    if (const auto* number = node.as_integer()) return Json(number->get());
-    if (const auto* real = node.as_floating_point()) return Json(real->get());
-    if (const auto* flag = node.as_boolean()) return Json(flag->get());
-    // Dates: their text, as JSON has no form for them.
-    std::ostringstream text;
-    node.visit([&](const auto& value) { text << value; });
-    return Json(text.str());
-}
-
-Json parse_toml(std::string_view text, const std::string& source) {
-    try {
-        return to_json(toml::parse(text));
-    } catch (const toml::parse_error& error) {
-        throw Error(EINVAL, fmt::format("Config file error: {}: line {}: {}", source, error.source().begin.line,
-                                        error.description()));
-    }
-}
-
 std::string read_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) throw Error(errno ? errno : EIO, fmt::format("Config file error: {}: {}", path, errno_text(errno)));
@@ -54,7 +25,7 @@ std::string read_file(const std::string& path) {
 
 Json read_config_file(const std::string& path) {
     auto text = read_file(path);
-    if (!path.ends_with(".json")) return parse_toml(text, path);
+    if (!path.ends_with(".json")) return parse_toml(text, "Config file error: " + path);
     auto value = Json::parse(text, "Config file error: " + path);
     if (!value.is_object()) throw Error(EINVAL, fmt::format("Config file error: {}: not a JSON object", path));
     return value;
@@ -91,7 +62,7 @@ Json parse_config_spec(const std::string& spec) {
         auto value = Json::parse(spec, "Config file error: --conf");
         return value;
     }
-    if (spec.find('\n') != std::string::npos) return parse_toml(spec, "--conf");
+    if (spec.find('\n') != std::string::npos) return parse_toml(spec, "Config file error: --conf");
     if (auto equals = spec.find('='); equals != std::string::npos) {
         auto text = spec.substr(equals + 1);
         Json value;

@@ -1,4 +1,4 @@
-// Configuration from files and the command line into one JSON object (broker.md 8.1). The only user of toml++.
+// Configuration from files and the command line into one JSON object (broker.md 8.1).
 #pragma once
 
 #include <flux/json.hpp>
