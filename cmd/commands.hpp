@@ -9,11 +9,14 @@
 namespace flux::cmd {
 
 extern const options::Command cmd_broker;
+extern const options::Command cmd_cancel;
 extern const options::Command cmd_content;
 extern const options::Command cmd_getattr;
+extern const options::Command cmd_jobs;
 extern const options::Command cmd_lsattr;
 extern const options::Command cmd_module;
 extern const options::Command cmd_ping;
+extern const options::Command cmd_queue;
 extern const options::Command cmd_run;
 extern const options::Command cmd_setattr;
 extern const options::Command cmd_start;
@@ -25,9 +28,19 @@ struct Entry {
 };
 
 inline constexpr Entry commands[] = {
-    {"broker", &cmd_broker}, {"content", &cmd_content}, {"getattr", &cmd_getattr}, {"lsattr", &cmd_lsattr},
-    {"module", &cmd_module}, {"ping", &cmd_ping},       {"run", &cmd_run},         {"setattr", &cmd_setattr},
-    {"start", &cmd_start},   {"submit", &cmd_submit},
+    {"broker", &cmd_broker},
+    {"cancel", &cmd_cancel},
+    {"content", &cmd_content},
+    {"getattr", &cmd_getattr},
+    {"jobs", &cmd_jobs},
+    {"lsattr", &cmd_lsattr},
+    {"module", &cmd_module},
+    {"ping", &cmd_ping},
+    {"queue", &cmd_queue},
+    {"run", &cmd_run},
+    {"setattr", &cmd_setattr},
+    {"start", &cmd_start},
+    {"submit", &cmd_submit},
 };
 
 static_assert(

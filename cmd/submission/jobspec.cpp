@@ -1,5 +1,6 @@
 #include "cmd/submission/jobspec.hpp"
 
+#include "cmd/select/select.hpp"
 #include "cmd/submission/file_object.hpp"
 #include "cmd/time/moment.hpp"
 
@@ -14,7 +15,6 @@
 #include <cerrno>
 #include <cmath>
 #include <csignal>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <limits.h>
@@ -65,18 +65,7 @@ std::pair<std::string, Json> setting(std::string_view option, std::string_view t
 Json warning_signal(std::string_view text) {
     auto at = text.find('@');
     auto name = text.substr(0, at);
-    int signum = SIGUSR1;
-    if (auto number = parse_integer<int>(name))
-        signum = *number;
-    else if (!name.empty()) {
-        if (name.starts_with("SIG")) name.remove_prefix(3);
-        signum = 0;
-        for (int candidate = 1; candidate < NSIG && !signum; ++candidate) {
-            const char* known = ::sigabbrev_np(candidate);
-            if (known && name == known) signum = candidate;
-        }
-    }
-    if (signum <= 0 || signum >= NSIG) refuse("signal", "'" + std::string(text) + "': invalid signal");
+    int signum = name.empty() ? SIGUSR1 : select::signal_number(name);
     double left = at == text.npos ? 60 : parse_duration(text.substr(at + 1));
     return Json::object("signum", signum, "timeleft", left);
 }
