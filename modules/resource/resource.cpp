@@ -267,6 +267,29 @@ private:
             inventory_->defined();
         }
         acquire_.update(*state_);
+        answer_early();
+    }
+
+    // While every rank is there R is a matter of a moment: who asks for it is answered then. False: it is known.
+    using Handler = void (Resource::*)(Request);
+    bool is_early(const Request& request, Handler handler) {
+        if (!state_->defined() && state_->all() == state_->online()) {
+            early_.emplace_back(request, handler);
+            return true;
+        }
+        state_->require_defined();
+        return false;
+    }
+
+    void answer_early() {
+        if (early_.empty() || (!state_->defined() && state_->all() == state_->online())) return;
+        for (auto& [request, handler] : std::exchange(early_, {})) {
+            try {
+                (this->*handler)(request);
+            } catch (const Error& error) {
+                request.fail(error);
+            }
+        }
     }
 
     // The log alone has all that is needed here; others who read this store begin with a checkpoint.
@@ -305,7 +328,7 @@ private:
     }
 
     void status(Request request) {
-        state_->require_defined();
+        if (is_early(request, &Resource::status)) return;
         auto R = state_->R();
         R.set_scheduling(nullptr);
         auto offline = state_->all() - state_->online();
@@ -316,7 +339,7 @@ private:
 
     // Those who ask at the same time share one question to the job manager.
     void sched_status(Request request) {
-        state_->require_defined();
+        if (is_early(request, &Resource::sched_status)) return;
         status_waiters_.push_back(std::move(request));
         if (status_waiters_.size() > 1) return;
         call(job_manager_protocol::resource_status.topic).then([this](Message response) {
@@ -347,7 +370,7 @@ private:
     }
 
     void get(Request request) {
-        state_->require_defined();
+        if (is_early(request, &Resource::get)) return;
         request.respond(Json::object("R", state_->R().encode(), "method", state_->method()));
     }
 
@@ -451,6 +474,7 @@ private:
     std::optional<Inventory> inventory_;
     std::optional<Monitor> monitor_;
     Acquire acquire_;
+    std::vector<std::pair<Request, Handler>> early_;
     std::vector<Request> status_waiters_;
     bool has_checkpoint_ = false;
 };
