@@ -122,3 +122,17 @@ store_instance() {
     run under_flux 1 true -Sstatedir="$TEST_TMP/state"
     echo "$output"; [ "$status" -ne 0 ]; [[ $output == *"state/content.sqlite: file is not a database(26)"* ]]
 }
+
+@test "parts of a file are blobs on every rank, also after a reload" {
+    run store_instance 2 "
+        seq 1 20000 >file; ref=sha1-\$(head -c 5000 file | sha1sum | cut -d' ' -f1)
+        flux content load \$ref 2>err && exit 1
+        flux-t-rpc content.mmap-add \"{\\\"path\\\":\\\"\$PWD/file\\\",\\\"chunksize\\\":5000,\\\"tag\\\":\\\"t\\\"}\"
+        \$rank1 flux content load \$ref | cmp - <(head -c 5000 file)
+        [ \$(flux module stats -p mmap.blobs content) = 22 ]
+        flux module reload content; \$rank1 flux content dropcache
+        \$rank1 flux content load \$ref | cmp - <(head -c 5000 file)
+        flux-t-rpc content.mmap-remove '{\"tag\":\"t\"}'; \$rank1 flux content dropcache
+        \$rank1 flux content load \$ref 2>err && exit 1; grep -q 'No such file' err"
+    echo "$output"; [ "$status" -eq 0 ]
+}

@@ -30,6 +30,12 @@ inline constexpr Method checkpoint_put{"content.checkpoint-put", MethodClass::on
 /// one transaction. Without a backing store its blobs are kept until there is one, and its tail is lost.
 inline constexpr Method commit{"content.commit", MethodClass::read};
 
+/// Rank 0. `{path, chunksize, tag}` → empty: parts of a file become blobs that can be loaded (0: the whole file).
+/// EINVAL: not fully qualified, or no non-empty regular file.
+inline constexpr Method mmap_add{"content.mmap-add", MethodClass::once};
+/// Rank 0. `{tag}` → empty: the files of a tag no longer do.
+inline constexpr Method mmap_remove{"content.mmap-remove", MethodClass::read};
+
 // What a backing store asks of the cache of rank 0:
 
 /// `{name}` → empty. EBUSY: another one is active. EINVAL: not rank 0, or not the name of the first one ever.

@@ -3,6 +3,7 @@
 // commit of the KVS. Reload: rank 0 writes what is dirty first; the new instance finds the backing store by itself.
 #include "backing.hpp"
 #include "blob_cache.hpp"
+#include "file_blobs.hpp"
 #include "forward.hpp"
 #include "upstream.hpp"
 
@@ -52,6 +53,14 @@ public:
             upstream_.emplace(handle(), cache_);
             co_return;
         }
+        auto rundir = co_await handle().get_attr("rundir");
+        files_.emplace(*hasher_, rundir.value_or(".") + "/content.mmap");
+        auto on_error = [this](const Error& error) {
+            log(LogLevel::warning, fmt::format("{}, ignoring", error.what()));
+        };
+        files_->restore(on_error);
+        serve(protocol::mmap_add, &Content::mmap_add);
+        serve(protocol::mmap_remove, &Content::mmap_remove);
         backing_.emplace(handle(), cache_, hasher_->kind(), flush_batch_limit_);
         serve(protocol::commit, &Content::commit);
         serve(protocol::disconnect, &Content::disconnect);
@@ -87,6 +96,9 @@ private:
         if (digest.size() != digest_size(hasher_->kind())) throw Error(EPROTO);
         Blobref ref(hasher_->kind(), digest);
         if (auto* blob = cache_.get(ref, std::chrono::steady_clock::now())) return request.respond(*blob);
+        if (files_) {
+            if (auto bytes = files_->load(ref)) return request.respond(Payload::from_bytes(std::move(*bytes)));
+        }
         auto& waiting = loading_[ref];
         waiting.push_back(std::move(request));
         if (waiting.size() > 1) return;
@@ -167,6 +179,18 @@ private:
 
     void disconnect(Request request) { backing_->disconnect(request); }
 
+    void mmap_add(Request request) {
+        auto payload = request.json();
+        auto chunk_size = payload.get<std::uint32_t>("chunksize");
+        files_->add(payload.get<std::string>("path"), chunk_size, payload.get<std::string>("tag"));
+        request.respond();
+    }
+
+    void mmap_remove(Request request) {
+        files_->remove(request.json().get<std::string>("tag"));
+        request.respond();
+    }
+
     void dropcache(Request request) {
         auto total = cache_.count();
         auto dropped = cache_.drop_clean();
@@ -176,8 +200,11 @@ private:
 
     void stats_get(Request request) {
         auto batch = backing_ ? backing_->batch_count() : upstream_->store_count();
+        Json files;
+        if (files_) files = files_->stats();
         request.respond(Json::object("count", cache_.count() + loading_.size(), "valid", cache_.count(), "dirty",
-                                     cache_.dirty_count(), "size", cache_.size(), "flush-batch-count", batch));
+                                     cache_.dirty_count(), "size", cache_.size(), "flush-batch-count", batch, "mmap",
+                                     std::move(files)));
     }
 
     // The clock runs only while there is something to drop.
@@ -198,6 +225,7 @@ private:
     std::optional<Hasher> hasher_;
     BlobCache cache_;
     std::unordered_map<Blobref, std::vector<Request>> loading_;
+    std::optional<FileBlobs> files_;   // on rank 0
     std::optional<Backing> backing_;   // on rank 0
     std::optional<Upstream> upstream_; // on the others
     Timer purge_timer_;
