@@ -95,6 +95,8 @@ Task<> Core::start_tasks() {
     co_await each_plugin(&Plugin::start);
     co_await barrier(2);
     post_event("shell.start", Json::object("taskmap", job_.taskmap.to_json()));
+    started_ = true;
+    for (auto* task : std::exchange(early_exits_, {})) task_completed(*task);
 }
 
 void Core::start_task(LocalTask& task) {
@@ -119,6 +121,7 @@ void Core::start_task(LocalTask& task) {
 
 void Core::task_completed(LocalTask& task) {
     if (over_) return;
+    if (!started_) return early_exits_.push_back(&task); // what it causes comes after shell.start
     log(Level::debug, "shell",
         "task " + std::to_string(task.rank()) + " complete status=" + std::to_string(task.exit_code()));
     exit_code_ = std::max(exit_code_, task.exit_code());

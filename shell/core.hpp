@@ -144,6 +144,8 @@ private:
     std::vector<LoadedPlugin> plugins_;
     std::vector<std::unique_ptr<LocalTask>> tasks_;
     std::size_t running_tasks_ = 0;
+    bool started_ = false; // all tasks of the job run
+    std::vector<LocalTask*> early_exits_;
     bool process_groups_ = true; // each task leads one
     int pending_signal_ = 0;     // came before the tasks
     std::vector<Served> served_;
