@@ -55,6 +55,8 @@ public:
     /// Reload, in the new instance after start(): go on with a stream from the cursor that park() made. Throw when the
     /// cursor cannot be read: the stream ends with that error.
     virtual void resume(Request request, JsonView cursor) { (void)request, (void)cursor; }
+    /// Called after start() and the last resume(): what was not resumed by now is gone.
+    virtual void resumed() {}
 
 protected:
     Handle& handle() const noexcept { return context_.handle(); }

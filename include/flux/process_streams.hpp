@@ -37,8 +37,8 @@ public:
     void drop_reader(const std::string& name);
 
     /// Nothing; when there is no such stream.
-    PipeReader* reader(const std::string& name) noexcept;
-    PipeWriter* writer(const std::string& name) noexcept;
+    PipeReader* reader(const std::string& name) const noexcept;
+    PipeWriter* writer(const std::string& name) const noexcept;
     /// The end of every stream that is read was told.
     bool all_ended() const noexcept;
 

@@ -141,6 +141,7 @@ private:
         if (failure) std::rethrow_exception(failure);
         for (auto entry : welcome_["resume"].elements()) resume_one(entry);
         welcome_.erase("resume");
+        module_->resumed();
         running_ = true;
         co_await handle_.call("module.status", Json::object("status", static_cast<int>(ModuleStatus::running)));
     }

@@ -19,8 +19,8 @@ namespace {
 
 /// A launcher that was about to end when we connected is replaced; more than that is a fault.
 constexpr int start_attempts = 3;
-/// How long last words may take when the launcher is busy.
-constexpr int flush_ms = 1000;
+/// How long a launcher that is busy or just starting may keep us from leaving.
+constexpr int last_words_ms = 1000;
 
 sockaddr_un address_of(const std::string& path) {
     sockaddr_un address{};
@@ -222,13 +222,20 @@ struct LauncherHost::State : std::enable_shared_from_this<State> {
         events.on_lost(Error(errnum, fmt::format("lost flux-launcher: {}", errno_text(errnum))));
     }
 
+    /// Wait until the launcher has taken what we asked for: whoever comes after us finds it done.
     void last_words() {
         closing = true;
-        while (socket && welcomed && !queue.empty()) {
-            pollfd ready{socket.get(), POLLOUT, 0};
-            if (::poll(&ready, 1, flush_ms) <= 0) break;
-            if (send_packet(socket.get(), queue.front()) != 0) break;
-            queue.pop_front();
+        while (socket && !queue.empty()) {
+            pollfd ready{socket.get(), static_cast<short>(welcomed ? POLLOUT : POLLIN), 0};
+            if (::poll(&ready, 1, last_words_ms) <= 0) break;
+            Packet packet;
+            if (welcomed) {
+                if (send_packet(socket.get(), queue.front()) != 0) break;
+                queue.pop_front();
+            } else {
+                if (receive_packet(socket.get(), packet) != 0) break;
+                welcomed = packet.operation == Operation::welcome;
+            }
         }
         watcher.reset();
         socket.reset();

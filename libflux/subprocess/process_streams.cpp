@@ -55,12 +55,12 @@ void ProcessStreams::resume_all() {
 
 void ProcessStreams::drop_reader(const std::string& name) { readers_.erase(name); }
 
-PipeReader* ProcessStreams::reader(const std::string& name) noexcept {
+PipeReader* ProcessStreams::reader(const std::string& name) const noexcept {
     auto found = readers_.find(name);
     return found == readers_.end() ? nullptr : found->second.get();
 }
 
-PipeWriter* ProcessStreams::writer(const std::string& name) noexcept {
+PipeWriter* ProcessStreams::writer(const std::string& name) const noexcept {
     auto found = writers_.find(name);
     return found == writers_.end() ? nullptr : found->second.get();
 }
