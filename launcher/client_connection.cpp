@@ -48,7 +48,8 @@ void ClientConnection::flush() {
     while (!queue_.empty()) {
         int errnum = send_packet(socket_.get(), queue_.front());
         if (errnum == EAGAIN) return;
-        if (errnum != 0) return close();
+        // A client that has gone may have asked for something before: receive() comes to its end.
+        if (errnum != 0) return queue_.clear();
         queue_.pop_front();
     }
 }

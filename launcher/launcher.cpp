@@ -133,7 +133,11 @@ bool Launcher::is_our_socket() const {
 
 void Launcher::accept_client() {
     FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket || ending_ != Ending::no || !client_.adopt(std::move(socket))) return;
+    if (!socket || ending_ != Ending::no) return;
+    // What the client before has asked for counts, also when it has gone at once.
+    Packet packet;
+    while (client_.receive(packet)) handle(packet);
+    if (ending_ != Ending::no || !client_.adopt(std::move(socket))) return;
     client_gone_.reset();
     deadline_ = Clock::time_point::max();
     epoll_event event{EPOLLIN, {.fd = client_.fd()}};

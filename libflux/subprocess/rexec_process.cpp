@@ -118,8 +118,13 @@ void RexecProcess::on_stopped() {
 void RexecProcess::on_exited(int status) {
     state_ = State::ended;
     status_ = status;
-    if (background_) log_end();
-    tell_finished();
+    if (!waiting_) see_end();
+}
+
+void RexecProcess::see_end() {
+    if (background_ && !end_seen_) log_end();
+    end_seen_ = true;
+    if (!finished_told_) tell_finished();
     check_complete();
 }
 
@@ -328,9 +333,10 @@ std::string RexecProcess::note() const {
         if (writer) room.set(name, room_.at(name));
     }
     for (const auto& io : recent_) recent.append(io.copy());
-    json.set("progress", Json::object("started", started_told_, "finished", finished_told_, "ended", std::move(ended),
-                                      "closed", std::move(closed), "unread", encode_all(unread), "unwritten",
-                                      encode_all(unwritten), "room", std::move(room), "recent", std::move(recent)));
+    json.set("progress",
+             Json::object("started", started_told_, "finished", finished_told_, "end-seen", end_seen_, "ended",
+                          std::move(ended), "closed", std::move(closed), "unread", encode_all(unread), "unwritten",
+                          encode_all(unwritten), "room", std::move(room), "recent", std::move(recent)));
     return json.dump();
 }
 
@@ -346,6 +352,7 @@ std::unique_ptr<RexecProcess> RexecProcess::restore(Loop& loop, const Environmen
     result->status_ = process.status.value_or(0);
     result->open_streams(process);
     result->pause();
+    result->waiting_ = true;
     if (note["progress"]) result->restore_streams(note["progress"]);
     return result;
 }
@@ -353,6 +360,7 @@ std::unique_ptr<RexecProcess> RexecProcess::restore(Loop& loop, const Environmen
 void RexecProcess::restore_streams(JsonView progress) {
     started_told_ = progress.get<bool>("started");
     finished_told_ = progress.get<bool>("finished");
+    end_seen_ = progress.get<bool>("end-seen");
     for (auto name : progress["ended"].elements()) {
         auto stream = name.as<std::string>();
         io_.drop_reader(stream);
@@ -381,6 +389,7 @@ void RexecProcess::restore_streams(JsonView progress) {
 }
 
 void RexecProcess::go_on() {
+    waiting_ = false;
     if (state_ == State::starting || state_ == State::retired) return;
     if (!started_told_ || starter_) tell_started();
     auto unwritten = std::exchange(unwritten_, {});
@@ -397,9 +406,8 @@ void RexecProcess::go_on() {
         if (io.eof) writer->close();
         close_if_drained(io.stream);
     }
-    if (state_ == State::ended && !finished_told_) tell_finished();
     io_.resume_all();
-    check_complete();
+    if (state_ == State::ended) see_end();
 }
 
 } // namespace flux

@@ -97,6 +97,7 @@ private:
     void close_if_drained(const std::string& stream);
     void tell_started();
     void tell_finished();
+    void see_end();
     void send_output(const std::string& stream, std::string_view data);
     void log_end() const;
     void remember(const std::string& stream, std::string_view data);
@@ -117,6 +118,8 @@ private:
     int status_ = 0;
     bool started_told_ = false;
     bool finished_told_ = false;
+    bool end_seen_ = false; ///< and logged
+    bool waiting_ = false;  ///< restored, and not gone on yet
 
     Request client_;  ///< of exec in the foreground, or attached
     Request starter_; ///< of exec in the background, until it has started

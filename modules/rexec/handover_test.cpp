@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/socket.h>
@@ -226,7 +227,8 @@ TEST_CASE("rexec reload: started, ended and waited for at the wrong moment", "[r
     REQUIRE(::write(gate.get(), "\n", 1) == 1);
     instance.until([&] { return status >= 0; });
     CHECK(status == 2 << 8);
-    CHECK_THAT(instance.log.at(0), Catch::EndsWith("]: partial line\n"));
+    auto is_line = [](const std::string& text) { return text.ends_with("]: partial line\n"); };
+    CHECK(std::count_if(instance.log.begin(), instance.log.end(), is_line) == 1);
 }
 
 TEST_CASE("rexec reload: foreground processes whose client did not come along are killed", "[rexec]") {
