@@ -30,8 +30,10 @@ public:
         options.authorize = [this](const Request& request) { authorize(request); };
         options.log = [this](LogLevel level, const std::string& text) { log(level, text); };
         server_ = std::make_unique<RexecServer>(handle(), std::move(options));
-        auto make_host = [this](ProcessHostEvents events) {
-            auto host = std::make_unique<LauncherHost>(loop(), launcher_options(), std::move(events));
+        auto rundir = co_await handle().get_attr("rundir");
+        if (!rundir) throw Error(ENOENT, "attribute 'rundir' is not set");
+        auto make_host = [this, &rundir](ProcessHostEvents events) {
+            auto host = std::make_unique<LauncherHost>(loop(), launcher_options(*rundir), std::move(events));
             launcher_ = host.get();
             return host;
         };
@@ -61,10 +63,10 @@ public:
     }
 
 private:
-    LauncherOptions launcher_options() const {
+    LauncherOptions launcher_options(const std::string& rundir) const {
         LauncherOptions options;
         options.program = paths::libexecdir() + "/flux-launcher";
-        options.socket_path = fmt::format("{}/launcher-{}", attr("rundir"), rank());
+        options.socket_path = fmt::format("{}/launcher-{}", rundir, rank());
         if (auto text = arg("orphan-timeout")) {
             options.client_timeout = parse_integer<unsigned>(*text);
             if (!options.client_timeout && *text != "none")
