@@ -12,6 +12,7 @@ extern const options::Command cmd_broker;
 extern const options::Command cmd_cancel;
 extern const options::Command cmd_content;
 extern const options::Command cmd_getattr;
+extern const options::Command cmd_job;
 extern const options::Command cmd_jobs;
 extern const options::Command cmd_lsattr;
 extern const options::Command cmd_module;
@@ -28,19 +29,10 @@ struct Entry {
 };
 
 inline constexpr Entry commands[] = {
-    {"broker", &cmd_broker},
-    {"cancel", &cmd_cancel},
-    {"content", &cmd_content},
-    {"getattr", &cmd_getattr},
-    {"jobs", &cmd_jobs},
-    {"lsattr", &cmd_lsattr},
-    {"module", &cmd_module},
-    {"ping", &cmd_ping},
-    {"queue", &cmd_queue},
-    {"run", &cmd_run},
-    {"setattr", &cmd_setattr},
-    {"start", &cmd_start},
-    {"submit", &cmd_submit},
+    {"broker", &cmd_broker}, {"cancel", &cmd_cancel}, {"content", &cmd_content}, {"getattr", &cmd_getattr},
+    {"job", &cmd_job},       {"jobs", &cmd_jobs},     {"lsattr", &cmd_lsattr},   {"module", &cmd_module},
+    {"ping", &cmd_ping},     {"queue", &cmd_queue},   {"run", &cmd_run},         {"setattr", &cmd_setattr},
+    {"start", &cmd_start},   {"submit", &cmd_submit},
 };
 
 static_assert(
