@@ -154,3 +154,19 @@ kvs_instance() {
         flux module stats kvs | jq -e '.cache.\"#faults\" > 0'" --conf=kvs.cache-limit=1
     echo "$output"; [ "$status" -eq 0 ]
 }
+
+@test "on a full disk commits that may wait do so, others are refused, and all goes on when there is space" {
+    unshare -rm true || skip "no mount namespaces here"
+    mkdir state
+    export -f kvs_instance
+    run unshare -rm bash -c "mount -t tmpfs -o size=2m none state && kvs_instance 1 '
+        fill() { head -c 3M /dev/zero >$TEST_TMP/state/filler 2>/dev/null || true; }
+        flux-t-kvs put before 1; fill
+        until ! flux-t-kvs put junk \$(head -c 3000 /dev/urandom | base64 -w0) >/dev/null 2>err; do :; done; grep -q \"^errno 28:\" err
+        flux-t-kvs -w write log 100 >acked & writer=\$!
+        until ! flux-t-kvs put junk 1 >/dev/null 2>err; do :; done; grep -q \"^errno 28:\" err
+        refused 28 flux-t-kvs put other 1; [ \$(flux-t-kvs get before) = 1 ]; ! grep -q 100 acked
+        rm $TEST_TMP/state/filler; wait \$writer; cmp acked <(seq 100); flux-t-kvs get log | cmp - <(seq 100)
+        flux-t-kvs put other 2' -Sstatedir=$TEST_TMP/state"
+    echo "$output"; [ "$status" -eq 0 ]
+}

@@ -33,7 +33,7 @@ void DirectoryCache::shrink() {
 
 RunningStats DirectoryCache::sizes() const {
     RunningStats sizes;
-    for (const auto& item : items_) sizes.add(static_cast<double>(item.bytes));
+    for (const auto& item : items_) sizes.add(static_cast<double>(item.bytes) / 1024);
     return sizes;
 }
 

@@ -21,7 +21,7 @@ public:
     void set_limit(std::size_t limit);
 
     std::size_t bytes() const noexcept { return bytes_; }
-    /// Of the directories' sizes in bytes.
+    /// Of the directories' sizes, in KiB.
     RunningStats sizes() const;
 
 private:

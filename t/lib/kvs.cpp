@@ -1,4 +1,5 @@
-// flux-t-kvs [-N NAMESPACE] COMMAND ...: uses of the KVS client, for tests.
+// flux-t-kvs [-N NAMESPACE] [-w] COMMAND ...: uses of the KVS client, for tests.
+//   -w                     wait when the store is full
 //   put [-a] KEY VALUE     put, or append with -a; prints the sequence
 //   get KEY                print the bytes of a value
 //   write KEY COUNT        append the lines 1 to COUNT with a Writer, 16 under way; prints each line that is durable
@@ -21,6 +22,7 @@ public:
     Plan() {}
     std::string name_space = kvs::default_namespace();
     bool append = false;
+    int flags = 0;
     std::vector<std::string> words;
 };
 
@@ -30,7 +32,7 @@ Task<int> put(Handle* handle, Plan plan) {
         txn.append(plan.words.at(1), plan.words.at(2));
     else
         txn.put(plan.words.at(1), plan.words.at(2));
-    auto options = kvs::CommitOptions().name_space(plan.name_space);
+    auto options = kvs::CommitOptions().name_space(plan.name_space).flags(plan.flags);
     auto root = co_await kvs::commit(*handle, txn, options);
     fmt::print("{}\n", root.sequence);
     co_return 0;
@@ -44,7 +46,7 @@ Task<int> get(Handle* handle, Plan plan) {
 }
 
 Task<int> write_lines(Handle* handle, Plan plan) {
-    auto options = kvs::WriterOptions().name_space(plan.name_space);
+    auto options = kvs::WriterOptions().name_space(plan.name_space).flags(plan.flags);
     kvs::Writer writer(*handle, options);
     Condition durable;
     int count = std::atoi(plan.words.at(2).c_str()), under_way = 0, failed = 0;
@@ -85,9 +87,10 @@ Task<int> follow(Handle* handle, Plan plan) {
 
 int main(int argc, char** argv) {
     Plan plan;
-    for (int c; (c = ::getopt(argc, argv, "N:a")) != -1;) {
+    for (int c; (c = ::getopt(argc, argv, "N:aw")) != -1;) {
         switch (c) {
         case 'N': plan.name_space = optarg; break;
+        case 'w': plan.flags = kvs_protocol::wait_space; break;
         case 'a': plan.append = true; break;
         default: return 2;
         }
