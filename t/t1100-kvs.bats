@@ -1,27 +1,12 @@
 #!/usr/bin/env bats
 # The KVS: commits, look-ups, namespaces, versions on several ranks, repeats, permissions, restart and death of the leader.
 load lib/common
-
-# kvs_instance SIZE SCRIPT [FLUX-START-OPTIONS...]: with functions for short scripts; $rank1 runs a command on rank 1.
-kvs_instance() {
-    local size=$1 script=$2
-    shift 2
-    under_flux "$size" "
-        rank1=\"env FLUX_URI=local://\$(flux getattr rundir)/local-1\"
-        val() { printf '{\"ver\":1,\"type\":\"val\",\"data\":\"%s\"}' \$(printf '%s' \"\$1\" | base64 -w0); }
-        op() { printf '{\"key\":\"%s\",\"flags\":%s,\"dirent\":%s}' \"\$1\" \"\${3:-0}\" \"\$2\"; }
-        commit() { local more=\$1; shift; local IFS=,; echo \"{\\\"namespace\\\":\\\"primary\\\",\\\"flags\\\":0\$more,\\\"ops\\\":[\$*]}\"; }
-        look() { printf '{\"namespace\":\"primary\",\"key\":\"%s\",\"flags\":%s}' \"\$1\" \"\${2:-0}\"; }
-        in_ns() { sed 's/\"primary\"/\"'\$1'\"/'; }
-        refused() { local errno=\$1; shift; if \"\$@\" >out 2>err; then echo \"not refused: \$*\"; exit 1; fi; grep -q \"^errno \$errno:\" err || { cat err; exit 1; }; }
-        rpc() { flux-t-rpc \"\$@\"; }
-        $script" "$@"
-}
+load lib/kvs
 
 @test "a value is put, found on every rank, replaced, appended to and removed" {
     run kvs_instance 3 "
         [ \$(flux-t-kvs put a.b hello) = 1 ]
-        for r in 0 1 2; do [ \$(FLUX_URI=local://\$(flux getattr rundir)/local-\$r flux-t-kvs get a.b) = hello ]; done
+        for r in 0 1 2; do [ \$(on \$r flux-t-kvs get a.b) = hello ]; done
         [ \$(\$rank1 flux-t-kvs put a.b again) = 2 ]; [ \$(\$rank1 flux-t-kvs get a.b) = again ]; [ \$(flux-t-kvs get a.b) = again ]
         flux-t-kvs put -a a.b +more; [ \$(\$rank1 flux-t-kvs get a.b) = again+more ]
         rpc kvs.commit \"\$(commit '' \"\$(op a.b null)\")\"; refused 2 \$rank1 flux-t-kvs get a.b"
@@ -147,6 +132,25 @@ kvs_instance() {
     echo "$output"; [ "$status" -eq 0 ]
 }
 
+@test "without a backing store the KVS lives in memory, and survives its reload" {
+    STORE='' run kvs_instance 2 "
+        \$rank1 flux-t-kvs put a 1; rpc kvs.namespace-create '{\"namespace\":\"n\",\"owner\":7,\"flags\":0}'; flux-t-kvs -N n put x 2
+        flux module reload kvs; flux module reload kvs
+        [ \$(flux-t-kvs get a) = 1 ]; [ \$(\$rank1 flux-t-kvs -N n get x) = 2 ]; [ \$(\$rank1 flux-t-kvs put a 3) = 2 ]
+        rpc kvs.getroot '{\"namespace\":\"n\"}' | jq -e '.owner == 7'
+        refused 38 rpc kvs.commit '{\"namespace\":\"primary\",\"flags\":4,\"ops\":[]}'"
+    echo "$output"; [ "$status" -eq 0 ]
+}
+
+@test "checkpoints are made when they are due" {
+    run kvs_instance 1 "
+        flux-t-kvs put a 1; n=\$(rpc content.checkpoint-get | jq '.value | length')
+        flux-t-kvs put a 2; until [ \$(rpc content.checkpoint-get | jq '.value | length') -gt \$n ]; do :; done" --conf=kvs.checkpoint-period=20ms
+    echo "$output"; [ "$status" -eq 0 ]
+    run kvs_instance 1 true --conf=kvs.checkpoint-period=often
+    [ "$status" -ne 0 ]; [[ "$output" == *"invalid checkpoint-period config: often"* ]]
+}
+
 @test "a small cache is enough" {
     run kvs_instance 2 "
         for i in \$(seq 20); do flux-t-kvs put d\$i.e.f.g \$i; done
@@ -159,6 +163,7 @@ kvs_instance() {
     unshare -rm true || skip "no mount namespaces here"
     mkdir state
     export -f kvs_instance
+    export STORE
     run unshare -rm bash -c "mount -t tmpfs -o size=2m none state && kvs_instance 1 '
         fill() { head -c 3M /dev/zero >$TEST_TMP/state/filler 2>/dev/null || true; }
         flux-t-kvs put before 1; fill

@@ -1,15 +1,14 @@
 #!/usr/bin/env bats
 # Watches of the KVS: values, appends, keys and namespaces that come and go, hand-over at reload.
 load lib/common
+load lib/kvs
 
-# watch_instance SIZE SCRIPT: as initial program, with functions for short scripts; $rank1 runs a command on rank 1.
+# watch_instance SIZE SCRIPT: as kvs_instance, with more functions
 #   look FLAGS KEY [NS]   a request; values: of responses; seen FILE N: wait for N lines
 watch_instance() {
-    under_flux "$1" "
-        rank1=\"env FLUX_URI=local://\$(flux getattr rundir)/local-1\"
+    kvs_instance "$1" "
         look() { printf '{\"namespace\":\"%s\",\"key\":\"%s\",\"flags\":%s}' \"\${3:-primary}\" \"\$2\" \"\$1\"; }
         values() { jq --unbuffered -r '.val.data // \"-\" | if type == \"object\" then keys | join(\",\") else . end | @base64d? // .'; }
-        refused() { local errno=\$1; shift; if \"\$@\" >out 2>err; then echo \"not refused: \$*\"; exit 1; fi; grep -q \"^errno \$errno:\" err || { cat err; exit 1; }; }
         seen() { local i; exec 9< <(exec tail -n +1 -F \"\$1\" 2>/dev/null); local tail=\$!; for ((i = 0; i < \$2; i++)); do read -r _ <&9; done; exec 9<&-; kill \$tail; }
         ready() { flux module stats kvs-watch | jq -e \".watchers == \$1\" >/dev/null; }
         $2"

@@ -20,7 +20,8 @@ public:
 
     void deliver(Message message) override {
         if (!holding_) {
-            instance->deliver(std::move(message));
+            // A copy that ends may have had requests open to itself: their disconnects come when it is gone.
+            if (instance) instance->deliver(std::move(message));
             return;
         }
         // Protocols on matchtag 0 start over by hello.

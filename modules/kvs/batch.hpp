@@ -41,6 +41,12 @@ public:
             for (const auto& [ref, directory] : tree.sealed()) visit(ref, directory);
     }
 
+    /// Calls `visit(ref)` for each directory that another has taken the place of.
+    template <class F> void for_each_replaced(F&& visit) const {
+        for (const auto& [name, tree] : trees_)
+            for (const auto& ref : tree.replaced()) visit(ref);
+    }
+
 private:
     WorkingTree& tree_of(const std::string& name_space, const kvs::Root& current);
     void close(const std::string& name_space);

@@ -263,9 +263,7 @@ Payload Committer::content_commit(const Jobs& jobs, const Batch& batch, bool syn
     for (const auto& job : jobs) {
         auto root = roots.find(job.name_space->name);
         if (root == roots.end() || root->first == primary || removed.contains(root->first)) continue;
-        list.append(Json::object("namespace", root->first, "owner", static_cast<std::int32_t>(job.name_space->owner),
-                                 "flags", job.name_space->flags, "rootref", root->second.ref, "rootseq",
-                                 root->second.sequence));
+        list.append(namespace_json(*job.name_space, root->second));
         roots.erase(root);
     }
     if (!removed.empty()) tail.set("removed", std::vector<std::string>(removed.begin(), removed.end()));
@@ -308,7 +306,11 @@ Task<> Committer::finish() {
     if (!primary || primary->root.sequence == checkpoint_sequence_) co_return;
     Batch batch(hasher_, store_.source());
     auto payload = content_commit({}, batch, true);
-    co_await handle_.call(content_protocol::commit.topic, std::move(payload));
+    try {
+        co_await handle_.call(content_protocol::commit.topic, std::move(payload));
+    } catch (const Error& error) {
+        if (error.errnum() != ENOSYS) throw; // without a store there is no checkpoint
+    }
 }
 
 // Answers and events ----------------------------------------------------------------------------------------------
@@ -320,6 +322,7 @@ void Committer::publish_event(const Namespace& name_space, std::string_view suff
 }
 
 void Committer::publish(Jobs& jobs, const Batch& batch) {
+    batch.for_each_replaced([&](const Blobref& ref) { store_.cache().retire(ref); });
     batch.for_each_directory(
         [&](const Blobref& ref, const DirectoryPtr& directory) { store_.cache().put(ref, directory); });
     for (auto& job : jobs) {

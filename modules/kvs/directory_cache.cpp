@@ -18,6 +18,11 @@ void DirectoryCache::put(const Blobref& ref, DirectoryPtr directory) {
     shrink();
 }
 
+void DirectoryCache::retire(const Blobref& ref) {
+    auto at = index_.find(ref);
+    if (at != index_.end()) items_.splice(items_.end(), items_, at->second);
+}
+
 void DirectoryCache::set_limit(std::size_t limit) {
     limit_ = limit;
     shrink();

@@ -18,6 +18,8 @@ public:
     /// Nothing when it is not here.
     DirectoryPtr find(const Blobref& ref);
     void put(const Blobref& ref, DirectoryPtr directory);
+    /// Nobody but readers of old versions needs it: the first to go.
+    void retire(const Blobref& ref);
     void set_limit(std::size_t limit);
 
     std::size_t bytes() const noexcept { return bytes_; }

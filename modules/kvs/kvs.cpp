@@ -22,6 +22,10 @@ namespace {
 
 namespace protocol = kvs_protocol;
 
+// Without a backing store the versions are in memory only: they pass to the next instance of the module with a stream
+// that it has open to itself.
+constexpr Method keep("kvs.keep", MethodClass::stream);
+
 constexpr int lookup_flags = protocol::readdir | protocol::readlink | protocol::treeobj;
 
 std::string primary() { return std::string(protocol::primary_namespace); }
@@ -64,12 +68,26 @@ public:
             co_return;
         }
         serve(protocol::commit, &Kvs::commit);
+        serve(keep, &Kvs::keep_versions);
         serve(protocol::namespace_create, &Kvs::namespace_create);
         serve(protocol::namespace_remove, &Kvs::namespace_remove);
     }
 
     Task<> stop() override {
         if (committer_ && !reloading()) co_await committer_->finish();
+    }
+
+    std::optional<Json> park(const Request& request) override {
+        if (request.message().topic != keep.topic) return std::nullopt;
+        auto list = Json::array();
+        for (const auto& [name, name_space] : namespaces_.all())
+            list.append(namespace_json(*name_space, name_space->root));
+        return Json::object("namespaces", std::move(list));
+    }
+
+    void resume(Request request, JsonView cursor) override {
+        request.drop(); // its sender was the last instance
+        add_namespaces(cursor);
     }
 
     void config_changed(JsonView config) override {
@@ -145,8 +163,12 @@ private:
         if (!stored.payload || stored.payload.bytes() != ref.digest())
             throw Error(EPROTO, "kvs: the content store has another hash");
         co_await read_primary(ref);
-        co_await read_namespaces();
         spawn("commits", &Kvs::run_commits, this);
+        auto namespaces = co_await ask_store(content_backing_protocol::namespaces_get);
+        if (namespaces)
+            add_namespaces(namespaces->json());
+        else
+            keeper_.emplace(handle().stream(keep.topic));
     }
 
     Task<> run_commits() { co_await committer_->run(); }
@@ -172,10 +194,8 @@ private:
         return root;
     }
 
-    Task<> read_namespaces() {
-        auto response = co_await ask_store(content_backing_protocol::namespaces_get);
-        if (!response) co_return;
-        for (auto entry : response->json().get<JsonView>("namespaces").elements()) {
+    void add_namespaces(JsonView list) {
+        for (auto entry : list.get<JsonView>("namespaces").elements()) {
             kvs::Root root(entry.get<Blobref>("rootref"), entry.get<std::int64_t>("rootseq"));
             namespaces_.add(std::make_shared<Namespace>(entry.get<std::string>("namespace"),
                                                         static_cast<std::uint32_t>(entry.get<std::int32_t>("owner")),
@@ -201,9 +221,7 @@ private:
 
     Task<> getroot(Request request) {
         auto name_space = co_await accessible(request);
-        request.respond(Json::object("owner", static_cast<std::int32_t>(name_space->owner), "rootseq",
-                                     name_space->root.sequence, "rootref", name_space->root.ref, "flags",
-                                     name_space->flags, "namespace", name_space->name));
+        request.respond(namespace_json(*name_space, name_space->root));
     }
 
     Task<> wait_version(Request request) {
@@ -217,6 +235,7 @@ private:
 
     void commit(Request request) { committer_->commit(std::move(request)); }
     Task<> forward_commit(Request request) { co_await follower_.commit(std::move(request)); }
+    void keep_versions(Request request) { kept_ = std::move(request); }
     void namespace_create(Request request) { committer_->create(std::move(request)); }
     void namespace_remove(Request request) { committer_->remove(std::move(request)); }
 
@@ -331,6 +350,8 @@ private:
     bool merge_ = true;
     std::optional<Blobref> initial_root_;
     std::size_t lookups_ = 0; // under way
+    std::optional<Stream> keeper_;
+    Request kept_; // of that
 };
 
 } // namespace flux::kvs_store

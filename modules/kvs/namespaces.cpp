@@ -29,6 +29,11 @@ void Namespace::remove() {
     });
 }
 
+Json namespace_json(const Namespace& name_space, const kvs::Root& root) {
+    return Json::object("owner", static_cast<std::int32_t>(name_space.owner), "rootseq", root.sequence, "rootref",
+                        root.ref, "flags", name_space.flags, "namespace", name_space.name);
+}
+
 NamespacePtr NamespaceTable::find(const std::string& name) const {
     auto at = all_.find(name);
     return at != all_.end() ? at->second : nullptr;

@@ -31,6 +31,8 @@ struct Namespace {
     /// It is gone: everybody is told.
     void remove();
 };
+/// `{namespace, owner, flags, rootref, rootseq}`, as in answers and in the content store.
+Json namespace_json(const Namespace& name_space, const kvs::Root& root);
 using NamespacePtr = std::shared_ptr<Namespace>;
 
 class NamespaceTable {

@@ -22,7 +22,7 @@ struct Loaded {
 class Store {
 public:
     /// Directories in memory: enough for the busy part of a large instance.
-    static constexpr std::size_t default_cache_limit = std::size_t(64) << 20;
+    static constexpr std::size_t default_cache_limit = std::size_t(16) << 20;
 
     explicit Store(Handle& handle);
 

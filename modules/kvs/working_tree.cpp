@@ -248,7 +248,9 @@ Blobref WorkingTree::seal(const Directory& directory) {
     auto bytes = copy->encode();
     auto ref = hasher_(bytes);
     auto opened = opened_.find(&directory);
-    bool unchanged = opened != opened_.end() && opened->second.base == ref;
+    auto base = opened != opened_.end() ? opened->second.base : std::nullopt;
+    bool unchanged = base == ref;
+    if (base && !unchanged) replaced_.push_back(*base);
     if (sealed_.emplace(ref, std::move(copy)).second && !unchanged) blobs_.push_back({ref, std::move(bytes)});
     return ref;
 }

@@ -42,6 +42,8 @@ public:
     std::vector<Blob> take_blobs() noexcept { return std::move(blobs_); }
     /// Directories of all sealed versions, by their blobs.
     const std::unordered_map<Blobref, DirectoryPtr>& sealed() const noexcept { return sealed_; }
+    /// Directories that others have taken the place of.
+    const std::vector<Blobref>& replaced() const noexcept { return replaced_; }
 
 private:
     // A directory that may be changed, and what it was made from.
@@ -80,6 +82,7 @@ private:
     std::vector<Change> changes_; // of the transaction that is being applied
     std::vector<Blob> blobs_;
     std::unordered_map<Blobref, DirectoryPtr> sealed_;
+    std::vector<Blobref> replaced_;
 };
 
 } // namespace flux::kvs_store
