@@ -1,0 +1,7 @@
+#include <flux/jobtap.hpp>
+
+namespace flux {
+
+JobtapPlugin::~JobtapPlugin() = default;
+
+} // namespace flux

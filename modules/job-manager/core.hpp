@@ -1,0 +1,60 @@
+// What the parts of the module work on together.
+#pragma once
+
+#include "archive.hpp"
+#include "engine.hpp"
+#include "jobs.hpp"
+#include "ledger.hpp"
+#include "plugins.hpp"
+#include "queues.hpp"
+
+#include <flux/handle.hpp>
+#include <flux/kvs_writer.hpp>
+
+#include <map>
+#include <memory>
+
+namespace flux::job_manager {
+
+struct Core {
+    Core(Handle& handle, Scope& scope, Surroundings& surroundings);
+
+    Handle& handle;
+    Scope& scope;
+    std::uint32_t owner = 0; ///< the instance owner, in whose name the services raise exceptions
+    Jobs jobs;
+    /// Jobs that are over and were read for plugins to look up during the request in hand.
+    std::map<JobId, std::unique_ptr<Job>> references;
+    Plugins plugins;
+    Queues queues;
+    Archive archive;
+    kvs::Writer writer;
+    Ledger ledger;
+    Engine engine;
+
+    JobId max_id{0};
+    double epoch = 0;          ///< when a job id's timestamp would have been 0; 0: no job yet
+    std::int64_t inactive = 0; ///< jobs in the store that are over
+    bool checkpoint_dirty = false;
+
+    /// Have the checkpoint written with the batch that is being gathered.
+    void save_checkpoint();
+    /// Give what was gathered to the store.
+    void flush();
+
+    /// An active job; null when it is not.
+    Job* find_active(JobId id) noexcept;
+    /// Answer a request about a job that is not active: `job is inactive` or `unknown job id`, with this errnum.
+    void refuse_absent(Request request, JobId id, int errnum);
+
+private:
+    std::shared_ptr<char> alive_ = std::make_shared<char>(); // what was posted to the loop may come too late
+    static Task<> refuse(Core* core, Request request, JobId id, int errnum);
+};
+
+/// What a job's queue is called; empty for the anonymous one.
+std::string queue_of(const Job& job);
+/// \throws Error EPERM `guests WHAT` when the requester is neither the owner of the instance nor of the job.
+void require_own(const Request& request, const Job& job, std::string_view what);
+
+} // namespace flux::job_manager

@@ -1,0 +1,49 @@
+// A plugin with what it is offered: the functions of JobtapHost, on the jobs of this module.
+#pragma once
+
+#include "core.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace flux::job_manager {
+
+class HostedPlugin final : public Plugins::Loaded, public JobtapHost {
+public:
+    HostedPlugin(Core& core, std::string name, std::string path, std::function<JsonView()> config)
+        : Loaded(std::move(name), std::move(path)), core_(core), scope_(core.scope), config_(std::move(config)) {}
+    ~HostedPlugin() override;
+
+    Handle& handle() noexcept override { return core_.handle; }
+    Scope& scope() noexcept override { return scope_; }
+    JsonView config() const override { return config_(); }
+    void log(LogLevel level, std::string_view text) override;
+    std::optional<JobtapJob> lookup(JobId id) override;
+    std::vector<JobId> active_jobs() const override;
+    void dependency_add(JobId id, std::string_view description) override;
+    void dependency_remove(JobId id, std::string_view description) override;
+    void set_flag(JobId id, std::string_view flag) override;
+    void raise(JobId id, std::string_view type, int severity, std::string_view note) override;
+    void post(JobId id, std::string_view event, Json context) override;
+    void update_jobspec(JobId id, Json updates) override;
+    void annotate(JobId id, JsonView annotations) override;
+    void reprioritize(JobId id) override;
+    void reprioritize_all() override;
+    void prolog_start(JobId id, std::string_view description) override;
+    void prolog_finish(JobId id, std::string_view description, int status) override;
+    void epilog_start(JobId id, std::string_view description) override;
+    void epilog_finish(JobId id, std::string_view description, int status) override;
+    void serve(std::string_view method, MethodClass method_class, std::uint32_t roles,
+               std::function<void(Request)> handler) override;
+
+private:
+    Job& active(JobId id);
+
+    Core& core_;
+    Scope scope_;
+    std::function<JsonView()> config_;
+    std::vector<std::string> topics_;
+};
+
+} // namespace flux::job_manager
