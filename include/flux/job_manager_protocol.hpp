@@ -15,8 +15,10 @@ namespace flux::job_manager_protocol {
 
 // From job-ingest --------------------------------------------------------------------------------------------------
 
-/// `{jobs:[{id:i, userid:i, urgency:i, t_submit:f, flags:i, jobspec:o}, ...]}` to `{}` or `{errors:[[id:i, text:s],
-/// ...]}`, those not taken. A job taken before, with the same userid and t_submit, is taken again without effect.
+/// `{jobs:[{id:i, userid:i, urgency:i, t_submit:f, flags:i, jobspec:o, J?:s}, ...]}` to `{}` or `{errors:[[id:i,
+/// text:s], ...]}`, those not taken. `jobspec` is without environment. With `J` both are stored together with the
+/// acceptance, without it the sender has stored them. A job taken before, with the same userid and t_submit, is taken
+/// again without effect.
 inline constexpr Method submit{"job-manager.submit", MethodClass::keyed};
 /// No payload, to `{max_jobid:i, epoch?:f}`: the highest id ever taken (0: none) and the time, in seconds since 1970,
 /// at which its timestamp would be 0.

@@ -318,6 +318,7 @@ private:
         }
         handle_.state_->services.clear();
         handle_.state_->subscriptions.clear();
+        handle_.state_->untagged.clear();
         // Those that still wait for a response would call into the module; what they own may end calls when it goes.
         std::vector<std::function<void(Message)>> callbacks;
         for (auto& [matchtag, call] : handle_.state_->calls)

@@ -52,11 +52,12 @@ Task<> Submissions::submit(Request request) {
         fold(*job, events.emplace_back(submit_event(entry)));
     }
     co_await look_up(jobs);
+    auto entries = request.json()["jobs"];
     auto errors = Json::array();
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         auto id = jobs[i]->id;
         try {
-            take(std::move(jobs[i]), std::move(events[i]));
+            take(std::move(jobs[i]), std::move(events[i]), entries[i].get_optional<std::string_view>("J"));
         } catch (const Error& error) {
             errors.append(Json::array_of(id, error.what()));
         }
@@ -68,14 +69,19 @@ Task<> Submissions::submit(Request request) {
     core_.ledger.then([request, payload] { request.respond(payload); });
 }
 
-void Submissions::take(std::unique_ptr<Job> job, EventlogEntry submit) {
+void Submissions::take(std::unique_ptr<Job> job, EventlogEntry submit, std::optional<std::string_view> J) {
     auto* known = core_.jobs.find(job->id);
     if (auto over = core_.references.find(job->id); !known && over != core_.references.end())
         known = over->second.get();
     if (known && same_submission(*known, *job)) return; // its answer was lost
     if (known) throw Error(EEXIST, fmt::format("job id {} is in use", job->id.f58()));
     core_.queues.check_submit(queue_of(*job));
+    std::string jobspec;
+    if (J) jobspec = job->jobspec.dump(); // as it came: updates are in the eventlog
     auto& taken = core_.engine.submit(std::move(job), std::move(submit));
+    if (J) {
+        core_.ledger.transaction().put(job_key(taken.id, "J"), *J).put(job_key(taken.id, "jobspec"), jobspec);
+    }
     if (taken.id > core_.max_id || core_.epoch == 0) {
         core_.max_id = std::max(core_.max_id, taken.id);
         core_.epoch = taken.t_submit - static_cast<double>(taken.id.timestamp()) / 1000;

@@ -22,7 +22,7 @@ public:
 
 private:
     Task<> look_up(const std::vector<std::unique_ptr<Job>>& jobs);
-    void take(std::unique_ptr<Job> job, EventlogEntry submit);
+    void take(std::unique_ptr<Job> job, EventlogEntry submit, std::optional<std::string_view> J);
 
     Core& core_;
     std::function<void(Job&)> on_job_;
