@@ -71,6 +71,7 @@ public:
     /// `alloc-bypass`, `debug` or `immutable`.
     virtual void set_flag(JobId id, std::string_view flag) = 0;
     virtual void raise(JobId id, std::string_view type, int severity, std::string_view note) = 0;
+    /// Any event. \throws Error EPROTO when it is malformed or impossible now
     virtual void post(JobId id, std::string_view event, Json context) = 0;
     virtual void update_jobspec(JobId id, Json updates) = 0;
     /// Merge into the job's annotations; not durable.
@@ -85,6 +86,13 @@ public:
     virtual void epilog_start(JobId id, std::string_view description) = 0;
     virtual void epilog_finish(JobId id, std::string_view description, int status) = 0;
 
+    /// Have JobtapPlugin::job_inactive_add() called for every ended job in the store that it was not called for, then
+    /// call back. The first time it reads them all.
+    virtual void with_inactive(std::function<void()> callback) = 0;
+    /// Call back when everything that was posted so far is durable.
+    virtual void when_durable(std::function<void()> callback) = 0;
+    /// \throws Error EINVAL when jobs cannot be submitted to this queue
+    virtual void check_submit(std::string_view queue) = 0;
     /// Serve `job-manager.PLUGIN.METHOD`.
     virtual void serve(std::string_view method, MethodClass method_class, std::uint32_t roles,
                        std::function<void(Request)> handler) = 0;

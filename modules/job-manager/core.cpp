@@ -60,11 +60,11 @@ Job* Core::find_active(JobId id) noexcept {
     return job && job->active() ? job : nullptr;
 }
 
-void Core::refuse_absent(Request request, JobId id, int errnum) {
-    scope.spawn("absent job", &Core::refuse, this, std::move(request), id, errnum);
+void Core::refuse_absent(Request request, JobId id, int unknown, int inactive) {
+    scope.spawn("absent job", &Core::refuse, this, std::move(request), id, unknown, inactive);
 }
 
-Task<> Core::refuse(Core* core, Request request, JobId id, int errnum) {
+Task<> Core::refuse(Core* core, Request request, JobId id, int unknown, int inactive) {
     bool known = core->jobs.find(id);
     if (!known) {
         try {
@@ -74,7 +74,10 @@ Task<> Core::refuse(Core* core, Request request, JobId id, int errnum) {
             if (error.errnum() != ENOENT) throw;
         }
     }
-    request.fail(errnum, known ? "job is inactive" : "unknown job id");
+    if (known)
+        request.fail(inactive, "job is inactive");
+    else
+        request.fail(unknown, "unknown job id");
 }
 
 std::string queue_of(const Job& job) {

@@ -44,12 +44,13 @@ struct Core {
 
     /// An active job; null when it is not.
     Job* find_active(JobId id) noexcept;
-    /// Answer a request about a job that is not active: `job is inactive` or `unknown job id`, with this errnum.
-    void refuse_absent(Request request, JobId id, int errnum);
+    /// Answer a request about a job that is not active: `unknown job id` or `job is inactive`, with these errnums.
+    void refuse_absent(Request request, JobId id, int unknown, int inactive);
+    void refuse_absent(Request request, JobId id, int errnum) { refuse_absent(std::move(request), id, errnum, errnum); }
 
 private:
     std::shared_ptr<char> alive_ = std::make_shared<char>(); // what was posted to the loop may come too late
-    static Task<> refuse(Core* core, Request request, JobId id, int errnum);
+    static Task<> refuse(Core* core, Request request, JobId id, int unknown, int inactive);
 };
 
 /// What a job's queue is called; empty for the anonymous one.

@@ -44,22 +44,33 @@ Job& Engine::submit(std::unique_ptr<Job> taken, EventlogEntry submit) {
     return job;
 }
 
-void Engine::adopt(Job& job, bool rerun) {
+void Engine::adopt(const std::vector<JobId>& ids, double restarted) {
+    // Plugins know all jobs before they are asked about dependencies between these.
+    for (bool create : {true, false}) {
+        for (auto id : ids) {
+            auto* job = jobs_.find(id);
+            if (!job || !job->active()) continue;
+            if (create)
+                plugins_.each([&](JobtapPlugin& plugin) { plugin.job_create(view_of(*job)); });
+            else
+                go_on(*job, job->last_event < restarted);
+        }
+    }
+}
+
+void Engine::go_on(Job& job, bool restarted) {
     auto view = view_of(job);
     try {
-        plugins_.create(view);
         if (job.state == JobState::depend) plugins_.dependencies(view);
+        plugins_.each([&](JobtapPlugin& plugin) { plugin.job_new(view); });
     } catch (const Error& error) {
         raise(job, Exception("dependency", 4, error.what()));
     }
-    plugins_.each([&](JobtapPlugin& plugin) { plugin.job_new(view); });
     if (job.state == JobState::new_) post(job, "validate");
-    if (job.state == JobState::sched) {
-        if (rerun)
-            post(job, "flux-restart");
-        else
-            reprioritize(job);
-    }
+    if (job.state == JobState::sched && restarted)
+        post(job, "flux-restart");
+    else
+        reprioritize(job);
     react(job);
     if (job.settled()) surroundings_.on_settled(job);
 }

@@ -53,8 +53,9 @@ public:
 
     /// Take a submitted job, whose `submit` event is folded already. \throws Error to reject it; it is gone then
     Job& submit(std::unique_ptr<Job> job, EventlogEntry submit);
-    /// Take jobs that were there before this instance of the module; `rerun` when the whole instance was restarted.
-    void adopt(Job& job, bool rerun);
+    /// Go on with jobs that were there before this instance of the module. `restarted` is the time of the last restart
+    /// of the whole instance: jobs that have lived through it say so in their logs.
+    void adopt(const std::vector<JobId>& ids, double restarted);
 
     /// An event happens to a job. One that is impossible is reported and ignored.
     void post(Job& job, std::string_view name, Json context = {});
@@ -75,6 +76,7 @@ private:
         EventlogEntry entry;
         bool exception; // to be told to the execution service
     };
+    void go_on(Job& job, bool restarted);
     void enqueue(Job& job, EventlogEntry entry, bool exception = false);
     void drain();
     void process(Job& job, Posted& posted);

@@ -29,6 +29,9 @@ public:
     void prolog_finish(JobId, std::string_view, int) override {}
     void epilog_start(JobId, std::string_view) override {}
     void epilog_finish(JobId, std::string_view, int) override {}
+    void with_inactive(std::function<void()>) override {}
+    void when_durable(std::function<void()>) override {}
+    void check_submit(std::string_view) override {}
     void serve(std::string_view, MethodClass, std::uint32_t, std::function<void(Request)>) override {}
 };
 
@@ -57,13 +60,19 @@ public:
     Jobs* jobs = nullptr;
 };
 
+class TestPlugin final : public Plugins::Loaded {
+public:
+    using Loaded::Loaded;
+    Task<> close() override { co_return; }
+};
+
 struct World final : Surroundings {
     World() {
         auto made = std::make_unique<Behaviour>(host);
         plugin = made.get();
         plugin->engine = &engine;
         plugin->jobs = &jobs;
-        auto loaded = std::make_unique<Plugins::Loaded>("test", "");
+        auto loaded = std::make_unique<TestPlugin>("test", "");
         loaded->plugin = std::move(made);
         plugins.add(std::move(loaded));
     }
@@ -247,12 +256,12 @@ TEST_CASE("engine: jobs go on after a restart", "[job-manager]") {
     auto& job = before.submit(1);
     World after;
     auto& adopted = after.jobs.add(std::make_unique<Job>(replay(JobId(1), job.eventlog, "{}", "")));
-    after.engine.adopt(adopted, true);
+    after.engine.adopt({adopted.id}, 200);
     CHECK(after.settle() == "flux-restart priority [SCHED] ");
 
     World reloaded;
     auto& same = reloaded.jobs.add(std::make_unique<Job>(replay(JobId(1), job.eventlog, "{}", "")));
-    reloaded.engine.adopt(same, false);
+    reloaded.engine.adopt({same.id}, 50);
     CHECK(reloaded.told == "[SCHED] ");
     CHECK(reloaded.ledger.idle());
 }

@@ -235,7 +235,7 @@ Job replay(JobId id, std::string_view eventlog, std::string_view jobspec, std::s
         throw Error(EPROTO, "job has resources but no R");
     job.eventlog = eventlog;
     job.durable = job.gate = eventlog.size();
-    job.freed = !job.has_resources; // whoever schedules now has learned of this job from us
+    job.freed = job.allocated && !job.has_resources; // a scheduler says hello before it learns of anything
     if (job.final_release)
         job.shells = Shells::gone;
     else if (job.allocated)

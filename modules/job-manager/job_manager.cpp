@@ -4,11 +4,13 @@
 #include "control.hpp"
 #include "core.hpp"
 #include "exec.hpp"
+#include "inactive.hpp"
 #include "journal.hpp"
 #include "plugin_host.hpp"
 #include "queries.hpp"
 #include "sched.hpp"
 #include "submissions.hpp"
+#include "updates.hpp"
 #include "waits.hpp"
 
 #include <flux/job_manager_protocol.hpp>
@@ -35,7 +37,9 @@ public:
           waits_(core_, [this](Job& job) { remove(job); }),
           submissions_(core_, [this](Job& job) { on_taken(job); }),
           control_(core_),
-          queries_(core_, sched_) {}
+          queries_(core_, sched_),
+          updates_(core_, exec_),
+          inactive_(core_) {}
 
     Task<> start() override;
     Task<> stop() override;
@@ -49,7 +53,7 @@ private:
     Task<> restore();
     void adopt_all(Json checkpoint, std::vector<std::unique_ptr<Job>> jobs);
 
-    void on_event(const Job& job, const EventlogEntry& entry) override { journal_.on_event(job, entry); }
+    void on_event(const Job& job, const EventlogEntry& entry) override;
     void on_exception(const Job& job, const EventlogEntry& entry) override { publish_exception(handle(), job, entry); }
     void on_settled(Job& job) override;
     void on_trouble(const std::string& text) override { log(LogLevel::err, text); }
@@ -67,6 +71,9 @@ private:
     void killall(Request request) { control_.killall(std::move(request)); }
     void urgency(Request request) { control_.urgency(std::move(request)); }
     void memo(Request request) { control_.memo(std::move(request)); }
+    Task<> update(Request request) { return updates_.update(std::move(request)); }
+    void purge(Request request) { inactive_.purge(std::move(request)); }
+    void purge_id(Request request) { inactive_.purge_id(std::move(request)); }
     void wait(Request request) { waits_.wait(std::move(request)); }
     void events_journal(Request request) { journal_.listen(std::move(request)); }
     void events_journal_cancel(Request request) { journal_.cancel(request); }
@@ -94,6 +101,8 @@ private:
     Submissions submissions_;
     Control control_;
     Queries queries_;
+    Updates updates_;
+    Inactive inactive_;
 };
 
 void JobManager::serve_all() {
@@ -107,6 +116,9 @@ void JobManager::serve_all() {
     serve(protocol::killall, &JobManager::killall);
     serve(protocol::urgency, &JobManager::urgency);
     serve(protocol::memo, &JobManager::memo);
+    serve(protocol::update, &JobManager::update);
+    serve(protocol::purge, &JobManager::purge);
+    serve(protocol::purge_id, &JobManager::purge_id);
     serve(protocol::wait, &JobManager::wait);
     serve(protocol::events_journal, &JobManager::events_journal);
     serve(protocol::events_journal_cancel, &JobManager::events_journal_cancel);
@@ -130,14 +142,16 @@ Task<> JobManager::start() {
     serve_all();
     core_.owner = static_cast<std::uint32_t>(std::stoul(attr("security.owner")));
     core_.queues.configure(config());
+    inactive_.configure(config());
     for (auto& builtin : builtins()) {
-        auto loaded =
-            std::make_unique<HostedPlugin>(core_, std::string(builtin.name), "builtin", [this] { return config(); });
+        auto loaded = std::make_unique<HostedPlugin>(core_, inactive_, std::string(builtin.name), "builtin",
+                                                     [this] { return config(); });
         loaded->plugin = builtin.make(*loaded);
         loaded->plugin->conf_update(config());
         core_.plugins.add(std::move(loaded));
     }
     co_await restore();
+    co_await handle().subscribe("heartbeat.pulse", [this](const Message&) { inactive_.on_heartbeat(); });
 }
 
 // What is in the store: active jobs, results nobody has fetched, the checkpoint.
@@ -172,7 +186,18 @@ Task<> JobManager::restore() {
         core_.ledger.transaction().mkdir(active_directory);
         for (auto& job : jobs) core_.ledger.transaction().put(active_key(job->id), "");
     }
+    // Jobs that are over and that dependencies refer to.
+    std::vector<JobId> references;
+    for (auto& job : jobs) {
+        if (job->state != JobState::depend) continue;
+        core_.plugins.each([&](JobtapPlugin& plugin) { plugin.job_references(view_of(*job), references); });
+    }
+    Archive::Visit refer = [this](JobId id, std::unique_ptr<Job> job, const Error*) {
+        if (job && !job->active()) core_.references[id] = std::move(job);
+    };
+    if (!references.empty()) co_await core_.archive.load_each(std::move(references), refer);
     adopt_all(std::move(checkpoint), std::move(jobs));
+    core_.references.clear();
 }
 
 void JobManager::adopt_all(Json checkpoint, std::vector<std::unique_ptr<Job>> jobs) {
@@ -182,7 +207,7 @@ void JobManager::adopt_all(Json checkpoint, std::vector<std::unique_ptr<Job>> jo
     core_.queues.restore(checkpoint["queue"]);
     submissions_.set_known(core_.max_id);
     // Whether the jobs have lived through a restart of the instance, not just of this module.
-    double started = std::strtod(attr("broker.starttime").c_str(), nullptr);
+    double restarted = std::strtod(attr("broker.starttime").c_str(), nullptr);
     std::vector<JobId> ids;
     for (auto& job : jobs) {
         ids.push_back(job->id);
@@ -190,10 +215,7 @@ void JobManager::adopt_all(Json checkpoint, std::vector<std::unique_ptr<Job>> jo
         if (job->waitable()) waits_.on_job(*job);
         core_.jobs.add(std::move(job));
     }
-    for (auto id : ids) {
-        auto* job = core_.jobs.find(id);
-        if (job && job->active()) core_.engine.adopt(*job, job->last_event < started);
-    }
+    core_.engine.adopt(ids, restarted);
 }
 
 // Everything is written and told before the next instance, if any, reads it.
@@ -204,7 +226,12 @@ Task<> JobManager::stop() {
         core_.flush();
         co_await core_.writer.drained();
     }
-    core_.plugins.clear();
+    co_await core_.plugins.clear();
+}
+
+void JobManager::on_event(const Job& job, const EventlogEntry& entry) {
+    journal_.on_event(job, entry);
+    if (entry.name == "resource-update") updates_.on_resource_update(job);
 }
 
 void JobManager::on_settled(Job& job) {
@@ -212,6 +239,7 @@ void JobManager::on_settled(Job& job) {
     exec_.on_settled(job);
     if (!job.active()) {
         ++core_.inactive;
+        inactive_.add(job);
         core_.checkpoint_dirty = true; // with the next batch: a crash may lose the count, which is only told
         auto view = view_of(job);
         core_.plugins.each([&](JobtapPlugin& plugin) {
@@ -250,6 +278,7 @@ Json JobManager::stats() {
 
 void JobManager::config_changed(JsonView config) {
     core_.plugins.each([&](JobtapPlugin& plugin) { plugin.conf_update(config); });
+    inactive_.configure(config);
     core_.queues.configure(config);
     sched_.on_queues_changed();
 }

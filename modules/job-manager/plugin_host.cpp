@@ -64,7 +64,11 @@ void HostedPlugin::raise(JobId id, std::string_view type, int severity, std::str
 }
 
 void HostedPlugin::post(JobId id, std::string_view event, Json context) {
-    core_.engine.post(active(id), event, std::move(context));
+    auto& job = active(id);
+    EventlogEntry entry(event, context.copy());
+    auto R = job.R.is_null() ? std::string() : job.R.dump();
+    replay(id, job.eventlog + entry.encode(), {}, R); // what the log would say
+    core_.engine.post(job, event, std::move(context));
 }
 
 void HostedPlugin::update_jobspec(JobId id, Json updates) {

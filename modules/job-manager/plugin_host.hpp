@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core.hpp"
+#include "inactive.hpp"
 
 #include <functional>
 #include <string>
@@ -11,9 +12,17 @@ namespace flux::job_manager {
 
 class HostedPlugin final : public Plugins::Loaded, public JobtapHost {
 public:
-    HostedPlugin(Core& core, std::string name, std::string path, std::function<JsonView()> config)
-        : Loaded(std::move(name), std::move(path)), core_(core), scope_(core.scope), config_(std::move(config)) {}
+    HostedPlugin(Core& core, Inactive& inactive, std::string name, std::string path, std::function<JsonView()> config)
+        : Loaded(std::move(name), std::move(path)),
+          core_(core),
+          inactive_(inactive),
+          scope_(core.handle.loop(),
+                 [this](const char* task, const std::exception& error) {
+                     log(LogLevel::err, std::string(task) + ": " + error.what());
+                 }),
+          config_(std::move(config)) {}
     ~HostedPlugin() override;
+    Task<> close() override { co_await scope_.close(); }
 
     Handle& handle() noexcept override { return core_.handle; }
     Scope& scope() noexcept override { return scope_; }
@@ -34,6 +43,9 @@ public:
     void prolog_finish(JobId id, std::string_view description, int status) override;
     void epilog_start(JobId id, std::string_view description) override;
     void epilog_finish(JobId id, std::string_view description, int status) override;
+    void with_inactive(std::function<void()> callback) override { inactive_.with_all(std::move(callback)); }
+    void when_durable(std::function<void()> callback) override { core_.ledger.then(std::move(callback)); }
+    void check_submit(std::string_view queue) override { core_.queues.check_submit(queue); }
     void serve(std::string_view method, MethodClass method_class, std::uint32_t roles,
                std::function<void(Request)> handler) override;
 
@@ -41,6 +53,7 @@ private:
     Job& active(JobId id);
 
     Core& core_;
+    Inactive& inactive_;
     Scope scope_;
     std::function<JsonView()> config_;
     std::vector<std::string> topics_;

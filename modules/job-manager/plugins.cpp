@@ -48,8 +48,11 @@ Plugins::Loaded& Plugins::get(std::string_view name) const {
     throw Error(ENOENT, fmt::format("no such plugin '{}'", name));
 }
 
-void Plugins::clear() noexcept {
-    while (!all_.empty()) all_.pop_back();
+Task<> Plugins::clear() {
+    while (!all_.empty()) {
+        co_await all_.back()->close();
+        all_.pop_back();
+    }
 }
 
 void Plugins::create(const JobtapJob& job) const {

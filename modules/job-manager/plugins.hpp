@@ -23,6 +23,8 @@ public:
     public:
         Loaded(std::string name, std::string path) : name(std::move(name)), path(std::move(path)) {}
         virtual ~Loaded();
+        /// Abort the plugin's tasks and wait for them, before it goes.
+        virtual Task<> close() = 0;
         std::string name; ///< builtin ones begin with `.`
         std::string path;
         std::unique_ptr<JobtapPlugin> plugin;
@@ -32,8 +34,8 @@ public:
     std::vector<std::string> names() const;
     /// \throws Error ENOENT
     Loaded& get(std::string_view name) const;
-    /// The last loaded first.
-    void clear() noexcept;
+    /// Close and destroy all, the last loaded first.
+    Task<> clear();
 
     /// Call `visit(plugin)` for each.
     template <class F> void each(F&& visit) const {

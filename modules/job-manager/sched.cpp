@@ -25,7 +25,7 @@ void Sched::hello(Request request) {
 void Sched::report(const Request& request) {
     if (request.sender() != sender_) return;
     for (auto& [id, job] : core_.jobs.all()) {
-        if (!job->has_resources) job->freed = true; // it is not told of the job, so it has nothing to free
+        if (job->allocated && !job->has_resources) job->freed = true; // it will not have heard of the job
         if (!job->has_resources || job->alloc_bypass) continue;
         request.respond(
             Json::object("id", id, "priority", job->priority, "userid", job->userid, "t_submit", job->t_submit));
