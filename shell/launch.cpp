@@ -31,10 +31,14 @@ std::string read_all(int fd, const std::string& name) {
     }
 }
 
-Json read_file(const std::string& path) {
+std::string read_text(const std::string& path) {
     FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd) throw Error(errno).while_doing(path);
-    auto text = read_all(fd.get(), path);
+    return read_all(fd.get(), path);
+}
+
+Json read_file(const std::string& path) {
+    auto text = read_text(path);
     return Json::parse(text, path);
 }
 
@@ -75,12 +79,13 @@ Launch Launch::decode(JsonView json) {
 }
 
 std::optional<Launch> Launch::from_environment() {
-    const char* variable = std::getenv(shell_protocol::init_fd_variable);
+    const char* variable = std::getenv(shell_protocol::init_variable);
     if (!variable) return std::nullopt;
-    FileDescriptor fd(static_cast<int>(to_number(variable, shell_protocol::init_fd_variable)));
-    auto text = read_all(fd.get(), shell_protocol::init_fd_variable);
-    ::unsetenv(shell_protocol::init_fd_variable);
-    auto json = Json::parse(text, "launch");
+    std::string path = variable;
+    ::unsetenv(shell_protocol::init_variable);
+    auto text = read_text(path);
+    // What follows is the agent's.
+    auto json = Json::parse(std::string_view(text).substr(0, text.find('\n')), path);
     return decode(json);
 }
 

@@ -29,7 +29,7 @@ public:
 
     /// \throws Error EPROTO, EINVAL when something is missing or malformed, EPERM when the jobspec is another user's.
     static Launch decode(JsonView json);
-    /// The launch in the descriptor named by FLUX_SHELL_INIT_FD, which is closed; nothing without the variable.
+    /// The launch in the file named by FLUX_SHELL_INIT; nothing without the variable.
     static std::optional<Launch> from_environment();
     /// \throws Error naming the file that cannot be read or is malformed.
     static Launch from_files(JobId id, const std::string& jobspec, const std::string& R);

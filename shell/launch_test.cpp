@@ -25,10 +25,10 @@ Json launch_json() {
 
 TEST_CASE("launch: what the agent hands over", "[shell]") {
     auto json = launch_json();
-    auto text = json.dump();
+    auto text = json.dump() + "\n{}\n";
     int fd = ::memfd_create("launch", 0);
     REQUIRE(::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-    ::setenv(shell_protocol::init_fd_variable, std::to_string(fd).c_str(), 1);
+    ::setenv(shell_protocol::init_variable, ("/proc/self/fd/" + std::to_string(fd)).c_str(), 1);
     auto launch = Launch::from_environment();
     REQUIRE(launch);
     CHECK(launch->id == JobId(77));
@@ -41,6 +41,7 @@ TEST_CASE("launch: what the agent hands over", "[shell]") {
     REQUIRE(launch->cpusets.size() == 2);
     CHECK(launch->cpusets[1].encode() == "1,3");
     CHECK_FALSE(Launch::from_environment());
+    ::close(fd);
 }
 
 TEST_CASE("launch: what is refused", "[shell]") {

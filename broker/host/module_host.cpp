@@ -247,10 +247,11 @@ void ModuleHost::bury(ModuleSlot& slot) {
 }
 
 void ModuleHost::discard(ModuleSlot& slot) {
-    bury(slot);
+    // First: it may have been a client of its own services, which are to be told that it is gone.
     for (const auto& service : slot.services) router_.remove_service(service);
     for (const auto& service : slot.re_added) router_.remove_service(service);
     router_.remove_service(slot.spec.name);
+    bury(slot);
     slot.refuse();
     // Others may wait for the slot: they look it up again by name.
     auto owned = std::move(slots_.find(slot.spec.name)->second);

@@ -1,8 +1,7 @@
 // Between job shells, the exec agent of their broker and clients (shell.md 1.1, 1.6, 1.7).
 //
-// The agent starts `flux-shell JOBID` with FLUX_URI and FLUX_KVS_NAMESPACE in the environment and, in
-// FLUX_SHELL_INIT_FD, the number of an inherited descriptor (a memfd, read from offset 0) that holds one JSON object,
-// the launch:
+// The agent starts `flux-shell JOBID` with FLUX_URI and FLUX_KVS_NAMESPACE in the environment and, in FLUX_SHELL_INIT,
+// the path of a file whose first line holds one JSON object, the launch:
 //
 //   id           i    job id
 //   userid       i    the job's user
@@ -28,7 +27,7 @@
 
 namespace flux::shell_protocol {
 
-inline constexpr const char* init_fd_variable = "FLUX_SHELL_INIT_FD";
+inline constexpr const char* init_variable = "FLUX_SHELL_INIT";
 
 // What a shell asks of the agent ---------------------------------------------------------------------------------
 
