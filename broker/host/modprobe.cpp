@@ -30,6 +30,8 @@ void update_entry(Modprobe::Entry& entry, JsonView table, const std::string& sou
                 entry.after = list(value);
             else if (key == "before")
                 entry.before = list(value);
+            else if (key == "cleanup")
+                entry.cleanup = list(value);
             else if (key == "needs")
                 entry.needs = list(value);
             else if (key == "needs-config")

@@ -41,6 +41,15 @@ TEST_CASE("modprobe: selection and order", "[modprobe]") {
     CHECK(other.order() == std::vector<std::string>{"first", "others", "sd", "x2", "a", "b", "user"});
 }
 
+TEST_CASE("modprobe: cleanup commands of what is active, in order of loading", "[modprobe]") {
+    Modprobe modprobe;
+    modprobe.add(Json::parse(R"({"modules":[{"name":"b","after":["a"],"cleanup":["three"]},
+        {"name":"a","cleanup":["one","two"]}, {"name":"c","ranks":">0","cleanup":["never"]}]})"),
+                 "test");
+    modprobe.select(facts(0));
+    CHECK(modprobe.cleanup_commands() == std::vector<std::string>{"one", "two", "three"});
+}
+
 TEST_CASE("modprobe: what is refused", "[modprobe]") {
     Modprobe modprobe;
     CHECK_THROWS_WITH(modprobe.add(Json::parse(R"({"modules":[{"name":"a","wrong":1}]})"), "f.toml"),
