@@ -49,8 +49,9 @@ Task<> Service::start() {
     serve(protocol::expiration, &Service::expiration);
     serve(protocol::resource_status, &Service::resource_status);
     serve(feasibility_protocol::check, &Service::check_feasible);
-    spawn("watch of resource", &Service::watch, this, std::string("resource"), &resource_);
-    spawn("watch of job-manager", &Service::watch, this, std::string("job-manager"), &job_manager_);
+    resource_.emplace(handle(), scope(), "resource");
+    // A job manager that comes or goes knows nothing of us.
+    job_manager_.emplace(handle(), scope(), "job-manager", [this] { begin_anew(); });
     spawn("resources", &Service::follow_resources, this);
     spawn("hello", &Service::greet_when_needed, this);
 }
@@ -75,22 +76,11 @@ void Service::debug_changed(std::uint64_t bits) {
 
 // Resources -------------------------------------------------------------------------------------------------------
 
-Task<> Service::watch(Service* self, std::string service, Peer* peer) {
-    auto stream = self->handle().stream("service.watch", Json::object("service", service));
-    while (auto response = co_await stream.next()) {
-        peer->up = response->json().get<bool>("up");
-        ++peer->changes;
-        // A job manager that comes or goes knows nothing of us.
-        if (peer == &self->job_manager_) self->begin_anew();
-        self->changed_.notify_all();
-    }
-}
-
 Task<> Service::follow_resources() {
     std::uint64_t tried = 0;
     for (;;) {
-        while (!resource_.up || resource_.changes == tried) co_await changed_.wait();
-        tried = resource_.changes;
+        co_await resource_->up_since(tried);
+        tried = resource_->changes();
         auto options = CallOptions().cancel_topic(std::string(resource_protocol::acquire_cancel.topic));
         auto stream = handle().stream(resource_protocol::acquire.topic, Payload(), std::move(options));
         std::string why = "the stream has ended";
@@ -145,7 +135,7 @@ void Service::begin_anew() {
 Task<> Service::greet_when_needed() {
     std::uint64_t greeted = 0;
     for (;;) {
-        while (news_ == greeted || !resources_ || !job_manager_.up) co_await changed_.wait();
+        while (news_ == greeted || !resources_ || !job_manager_->up()) co_await changed_.wait();
         greeted = news_;
         try {
             co_await greet();

@@ -7,6 +7,7 @@
 
 #include <flux/kvs_writer.hpp>
 #include <flux/module.hpp>
+#include <flux/service_watch.hpp>
 
 #include <chrono>
 #include <memory>
@@ -33,13 +34,6 @@ protected:
 
 private:
     virtual std::unique_ptr<Policy> make_policy() const = 0;
-
-    /// Another service, as the broker tells of it.
-    struct Peer {
-        bool up = false;
-        std::uint64_t changes = 0;
-    };
-    static Task<> watch(Service* self, std::string service, Peer* peer);
 
     // Resources.
     Task<> follow_resources();
@@ -75,8 +69,6 @@ private:
 
     std::optional<ResourceSet> resources_; // while resource tells what becomes of them
     Idset up_;
-    Peer resource_;
-    Peer job_manager_;
     std::uint64_t news_ = 0; // grows whenever hello has to be said again
     Condition changed_;
 
@@ -92,7 +84,9 @@ private:
     std::uint64_t forecasts_ = 0;
     double pass_time_ = 0; // seconds, a moving average
     std::chrono::nanoseconds last_forecast_{};
-    kvs::Writer writer_; // last: its callbacks use the rest
+    kvs::Writer writer_;
+    std::optional<ServiceWatch> resource_;
+    std::optional<ServiceWatch> job_manager_;
 };
 
 } // namespace flux::sched_service
