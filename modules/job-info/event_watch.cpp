@@ -66,9 +66,11 @@ Task<> EventWatch::follow_guest(std::string key) {
     main_.emplace(handle(), id());
     bool started = false;
     bool released = false;
+    bool clean = false;
     while (auto event = co_await main_->next()) {
         started = started || event->name == "start";
         released = released || (event->name == "release" && event->context.get_or("final", false));
+        clean = clean || event->name == "clean";
     }
     if (released) {
         main_.reset();
@@ -76,10 +78,11 @@ Task<> EventWatch::follow_guest(std::string key) {
         if (flags_ & protocol::initial_sentinel) send_sentinel();
         co_return;
     }
-    while (!started && !main_->ended()) {
+    while (!started) {
+        if (clean || main_->ended()) co_return; // it never began
         auto event = co_await main_->next();
-        if (!event || event->name == "clean") co_return;
-        started = event->name == "start";
+        started = event && event->name == "start";
+        clean = event && event->name == "clean";
     }
     co_await follow_namespace(std::move(key));
 }
