@@ -132,6 +132,8 @@ function(flux_add_program name)
   cmake_parse_arguments(A "" "DIR" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE flux_options ${A_LIBS})
+  # The build tree has the shape of an installation, so the same relative path serves both.
+  set_target_properties(${name} PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
   if(A_DIR STREQUAL "libexec")
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/flux
       INSTALL_RPATH "$ORIGIN/../../${CMAKE_INSTALL_LIBDIR}")

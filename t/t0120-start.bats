@@ -48,7 +48,7 @@ bats_require_minimum_version 1.5.0
 
 @test "kill -9 of a broker: the leader sees it lost, the others go on, calls to it end" {
     run under_flux 4 'pid=$(flux-t-rpc -r 2 attr.get "{\"name\":\"broker.pid\"}" | sed "s/.*value\":\"\([0-9]*\).*/\1/")
-        flux-t-rpc -s -m 2 overlay.health >health & watch=$!
+        flux-t-rpc -s -w lost overlay.health >health & watch=$!
         kill -9 $pid; wait $watch; grep -q "\"status\":\"lost\"" health
         ! flux-t-rpc -r 2 broker.ping "{}" 2>err; grep -q "errno 113" err
         flux ping -c1 1 >/dev/null; flux ping -c1 3 >/dev/null' --test-exit-mode=leader
@@ -57,7 +57,7 @@ bats_require_minimum_version 1.5.0
 
 @test "kill -9 of an interior broker takes its subtree only" {
     run under_flux 7 'pid=$(flux-t-rpc -r 1 attr.get "{\"name\":\"broker.pid\"}" | sed "s/.*value\":\"\([0-9]*\).*/\1/")
-        flux-t-rpc -s -m 2 overlay.health >health & watch=$!
+        flux-t-rpc -s -w lost overlay.health >health & watch=$!
         flux ping -c1 3 >/dev/null; kill -9 $pid; wait $watch
         for r in 1 3 4; do ! flux-t-rpc -r $r broker.ping "{}" 2>/dev/null; done
         for r in 2 5 6; do flux ping -c1 $r >/dev/null; done' -Stbon.topo=kary:2 --test-exit-mode=leader

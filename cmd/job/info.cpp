@@ -42,7 +42,8 @@ Task<int> info(Handle* handle, JobId id, std::string key, const options::Parsed*
         co_return 0;
     }
     const bool updated = (key == "jobspec" || key == "R") && !parsed->has("base");
-    print_text(co_await lookup(handle, id, key, updated ? current : 0));
+    const int flags = updated ? current : 0;
+    print_text(co_await lookup(handle, id, key, flags));
     co_return 0;
 }
 

@@ -2,7 +2,7 @@
 // tests.
 //   -n COUNT  make it that many times, one after the other, and print only the last answer
 //   -u UID    as a guest of that id
-//   -s        streaming: print every response; -m MAX: stop after so many
+//   -s        streaming: print every response; -m MAX: stop after so many; -w TEXT: stop after one that contains TEXT
 // A failure prints `errno N: text` on stderr and exits 1.
 #include <flux/handle.hpp>
 
@@ -24,6 +24,7 @@ public:
     Credentials credentials;
     unsigned count = 1;
     unsigned max = 0;
+    std::string until;
     bool streaming = false;
 };
 
@@ -45,6 +46,7 @@ Task<int> run(Handle* handle, Plan plan) {
             auto message = co_await stream.next();
             if (!message) break;
             print(*message);
+            if (!plan.until.empty() && message->payload.bytes().find(plan.until) != std::string_view::npos) break;
         }
         co_return 0;
     }
@@ -59,12 +61,13 @@ Task<int> run(Handle* handle, Plan plan) {
 
 int main(int argc, char** argv) {
     Plan plan;
-    for (int c; (c = ::getopt(argc, argv, "n:r:u:m:s")) != -1;) {
+    for (int c; (c = ::getopt(argc, argv, "n:r:u:m:w:s")) != -1;) {
         switch (c) {
         case 'n': plan.count = static_cast<unsigned>(std::atoi(optarg)); break;
         case 'r': plan.rank = static_cast<std::uint32_t>(std::atoi(optarg)); break;
         case 'u': plan.credentials = {static_cast<std::uint32_t>(std::atoi(optarg)), role_user}; break;
         case 'm': plan.max = static_cast<unsigned>(std::atoi(optarg)); break;
+        case 'w': plan.until = optarg; break;
         case 's': plan.streaming = true; break;
         default: return 2;
         }

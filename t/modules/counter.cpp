@@ -1,4 +1,5 @@
-// Built in versions 1, 2 and 3 (COUNTER_VERSION), of which 3 fails to start. Streams a counter: a client that was connected before a reload must see neither gap nor duplicate after it.
+// Built in versions 1, 2 and 3 (COUNTER_VERSION), of which 3 fails to start. Streams a counter: a client that was
+// connected before a reload must see neither gap nor duplicate after it.
 //   counter.watch   stream of {n}, one every few ms; cursor: the next n
 //   counter.slow    read; answered after {ms}
 //   counter.once    once; answered after {ms}
