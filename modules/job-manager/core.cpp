@@ -50,9 +50,14 @@ void Core::flush() {
         auto checkpoint = Json::object("version", 1, "max_jobid", max_id, "queue", queues.save());
         checkpoint.set("epoch", epoch);
         checkpoint.set("inactive_jobs", inactive);
+        checkpoint.set("starttime", starttime);
         ledger.transaction().put_json(checkpoint_key, checkpoint);
     }
     ledger.flush();
+}
+
+void Core::require_public(const Request& request) const {
+    if (private_mode && !(request.credentials().rolemask & (role_owner | role_admin))) throw Error(EPERM);
 }
 
 Job* Core::find_active(JobId id) noexcept {

@@ -32,16 +32,20 @@ struct Core {
     Ledger ledger;
     Engine engine;
 
+    bool private_mode = false; ///< users are told of nothing but their own jobs
     JobId max_id{0};
     double epoch = 0;          ///< when a job id's timestamp would have been 0; 0: no job yet
     std::int64_t inactive = 0; ///< jobs in the store that are over
     bool checkpoint_dirty = false;
+    double starttime = 0; ///< of the instance, as in the checkpoint: tells a restart from a reload
 
     /// Have the checkpoint written with the batch that is being gathered.
     void save_checkpoint();
     /// Give what was gathered to the store.
     void flush();
 
+    /// \throws Error EPERM when the requester is a mere user and the instance is in private mode
+    void require_public(const Request& request) const;
     /// An active job; null when it is not.
     Job* find_active(JobId id) noexcept;
     /// Answer a request about a job that is not active: `unknown job id` or `job is inactive`, with these errnums.

@@ -93,6 +93,11 @@ void Exec::apply(Job& job, std::string_view type, JsonView data) {
         bool final = data.get<bool>("final");
         bool known = !final && ranks != "all" && job.released.includes(Idset::parse(ranks));
         if (final) job.shells = Shells::gone;
+        if (final && job.state == JobState::run) {
+            Exception exception("exec", 0, "the execution service gave the job up without a finish status");
+            exception.userid = core_.owner;
+            core_.engine.post(job, "exception", exception_context(exception));
+        }
         if (!known) core_.engine.post(job, "release", Json::object("ranks", ranks, "final", final));
     } else {
         throw Error(EPROTO, fmt::format("unknown type '{}' of a start response", type));

@@ -32,18 +32,29 @@ void Inactive::with_all(std::function<void()> callback) {
 }
 
 Task<> Inactive::read_all(Inactive* self) {
-    auto ids = co_await self->core_.archive.all_ids();
-    std::erase_if(ids, [&](JobId id) { return self->core_.jobs.find(id) || self->ends_.contains(id); });
-    Archive::Visit keep = [self](JobId, std::unique_ptr<Job> job, const Error*) {
-        if (!job || job->active()) return;
-        self->add(*job);
-        self->core_.plugins.each([&](JobtapPlugin& plugin) { plugin.job_inactive_add(view_of(*job)); });
-    };
-    co_await self->core_.archive.load_each(std::move(ids), keep);
+    try {
+        co_await self->read();
+    } catch (const Error&) {
+        // Those who wait are answered by the end of their requests; the next one tries again.
+        self->reading_ = false;
+        self->waiting_.clear();
+        throw;
+    }
     self->complete_ = true;
     self->core_.inactive = static_cast<std::int64_t>(self->entries_.size());
     auto waiting = std::move(self->waiting_);
     for (auto& callback : waiting) callback();
+}
+
+Task<> Inactive::read() {
+    auto ids = co_await core_.archive.all_ids();
+    std::erase_if(ids, [&](JobId id) { return core_.jobs.find(id) || ends_.contains(id); });
+    Archive::Visit keep = [this](JobId, std::unique_ptr<Job> job, const Error*) {
+        if (!job || job->active()) return;
+        add(*job);
+        core_.plugins.each([&](JobtapPlugin& plugin) { plugin.job_inactive_add(view_of(*job)); });
+    };
+    co_await core_.archive.load_each(std::move(ids), keep);
 }
 
 void Inactive::add(const Job& job) {

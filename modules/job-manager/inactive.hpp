@@ -37,6 +37,7 @@ private:
     };
     using Entry = std::pair<double, JobId>;
     static Task<> read_all(Inactive* self);
+    Task<> read();
     std::size_t over(const Limits& limits) const;
     /// Remove the oldest ones; `done` when it is durable.
     void remove_oldest(std::size_t count, std::function<void()> done);

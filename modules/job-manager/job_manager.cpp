@@ -50,6 +50,7 @@ public:
 
 private:
     void serve_all();
+    void configure(JsonView config);
     Task<> restore();
     void adopt_all(Json checkpoint, std::vector<std::unique_ptr<Job>> jobs);
 
@@ -62,6 +63,7 @@ private:
     void remove(Job& job);
 
     Task<> submit(Request request) { return submissions_.submit(std::move(request)); }
+    void stats_get(Request request);
     void getinfo(Request request) { submissions_.getinfo(std::move(request)); }
     void list(Request request) { queries_.list(std::move(request)); }
     Task<> getattr(Request request) { return queries_.getattr(std::move(request)); }
@@ -108,6 +110,7 @@ private:
 void JobManager::serve_all() {
     serve(protocol::submit, &JobManager::submit);
     serve(protocol::getinfo, &JobManager::getinfo);
+    serve(protocol::stats_get, &JobManager::stats_get);
     serve(protocol::list, &JobManager::list);
     serve(protocol::getattr, &JobManager::getattr);
     serve(protocol::raise, &JobManager::raise);
@@ -141,8 +144,7 @@ void JobManager::serve_all() {
 Task<> JobManager::start() {
     serve_all();
     core_.owner = static_cast<std::uint32_t>(std::stoul(attr("security.owner")));
-    core_.queues.configure(config());
-    inactive_.configure(config());
+    configure(config());
     for (auto& builtin : builtins()) {
         auto loaded = std::make_unique<HostedPlugin>(core_, inactive_, std::string(builtin.name), "builtin",
                                                      [this] { return config(); });
@@ -206,8 +208,13 @@ void JobManager::adopt_all(Json checkpoint, std::vector<std::unique_ptr<Job>> jo
     core_.inactive += checkpoint.get_or<std::int64_t>("inactive_jobs", 0);
     core_.queues.restore(checkpoint["queue"]);
     submissions_.set_known(core_.max_id);
-    // Whether the jobs have lived through a restart of the instance, not just of this module.
-    double restarted = std::strtod(attr("broker.starttime").c_str(), nullptr);
+    // What has lived through a restart of the instance, not just of this module, is told.
+    core_.starttime = std::strtod(attr("broker.starttime").c_str(), nullptr);
+    bool restarted = checkpoint.get_or("starttime", core_.starttime) != core_.starttime;
+    if (restarted && config().find("job-manager.stop-queues-on-restart").try_as<bool>().value_or(false)) {
+        core_.queues.stop_all("Automatically stopped due to restart");
+        core_.save_checkpoint();
+    }
     std::vector<JobId> ids;
     for (auto& job : jobs) {
         ids.push_back(job->id);
@@ -215,7 +222,7 @@ void JobManager::adopt_all(Json checkpoint, std::vector<std::unique_ptr<Job>> jo
         if (job->waitable()) waits_.on_job(*job);
         core_.jobs.add(std::move(job));
     }
-    core_.engine.adopt(ids, restarted);
+    core_.engine.adopt(ids, core_.starttime);
 }
 
 // Everything is written and told before the next instance, if any, reads it.
@@ -269,6 +276,11 @@ void JobManager::on_store_failure(const Error& error) {
     handle().notify("module.reload", Json::object("name", name()));
 }
 
+void JobManager::stats_get(Request request) {
+    core_.require_public(request);
+    request.respond(stats());
+}
+
 Json JobManager::stats() {
     return Json::object(
         "journal", journal_.stats(), "active_jobs", core_.jobs.count(job_states_active | 1), "inactive_jobs",
@@ -276,10 +288,15 @@ Json JobManager::stats() {
         Json::object("running", Json::object(), "config", Json::object("release-after", -1.0, "command", "")));
 }
 
-void JobManager::config_changed(JsonView config) {
-    core_.plugins.each([&](JobtapPlugin& plugin) { plugin.conf_update(config); });
+void JobManager::configure(JsonView config) {
     inactive_.configure(config);
     core_.queues.configure(config);
+    core_.private_mode = config.find("access.private-mode").try_as<bool>().value_or(false);
+}
+
+void JobManager::config_changed(JsonView config) {
+    core_.plugins.each([&](JobtapPlugin& plugin) { plugin.conf_update(config); });
+    configure(config);
     sched_.on_queues_changed();
 }
 

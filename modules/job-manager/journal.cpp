@@ -38,7 +38,7 @@ void Journal::listen(Request request) {
     bool full = payload.get_or("full", false);
     auto& listener = listeners_.add(request, make_listener(payload));
     if (full)
-        core_.scope.spawn("read inactive jobs", &Journal::read_inactive, this, request);
+        core_.scope.spawn("read inactive jobs", &Journal::prepare, this, request, std::shared_ptr<Json>());
     else
         go_live(request, listener, {});
 }
@@ -53,24 +53,47 @@ Journal::Listener* Journal::find(const Request& request) noexcept {
 
 // Jobs that are over by now come from the store, the others when the listener goes live. Those that end meanwhile are
 // in `missed`.
-Task<> Journal::read_inactive(Journal* self, Request request) {
-    auto ids = co_await self->core_.archive.all_ids();
-    std::erase_if(ids, [&](JobId id) { return self->core_.jobs.find(id); });
-    if (auto* listener = self->find(request))
-        std::erase_if(ids, [&](JobId id) { return listener->missed.contains(id); });
-    Archive::Visit send = [self, request](JobId, std::unique_ptr<Job> job, const Error*) {
-        auto* listener = self->find(request);
-        if (job && listener) self->send_log(request, *listener, *job, 0);
+Task<> Journal::read_inactive(Request request) {
+    auto ids = co_await core_.archive.all_ids();
+    auto* listener = find(request);
+    std::erase_if(ids, [&](JobId id) { return core_.jobs.find(id) || (listener && listener->missed.contains(id)); });
+    Json nothing;
+    co_await send_stored(request, std::move(ids), nothing);
+    co_await catch_up(request, std::move(nothing));
+}
+
+Task<> Journal::send_stored(Request request, std::vector<JobId> ids, JsonView seen) {
+    Archive::Visit send = [this, request, seen](JobId id, std::unique_ptr<Job> job, const Error*) {
+        auto* listener = find(request);
+        if (job && listener) send_log(request, *listener, *job, seen.get_or<std::size_t>(id.dec(), 0));
     };
-    co_await self->core_.archive.load_each(std::move(ids), send);
-    while (auto* listener = self->find(request)) {
+    co_await core_.archive.load_each(std::move(ids), send);
+}
+
+// Jobs that ended before the listener is live are read until there are none.
+Task<> Journal::catch_up(Request request, Json seen) {
+    while (auto* listener = find(request)) {
         if (listener->missed.empty()) {
-            self->go_live(request, *listener, {});
+            go_live(request, *listener, seen);
             break;
         }
         std::vector<JobId> missed(listener->missed.begin(), listener->missed.end());
         listener->missed.clear();
-        co_await self->core_.archive.load_each(std::move(missed), send);
+        co_await send_stored(request, std::move(missed), seen);
+    }
+}
+
+Task<> Journal::prepare(Journal* self, Request request, std::shared_ptr<Json> seen) {
+    try {
+        if (seen)
+            co_await self->catch_up(request, std::move(*seen));
+        else
+            co_await self->read_inactive(request);
+    } catch (const Cancelled&) {
+        throw;
+    } catch (const Error& error) {
+        request.fail(error);
+        self->listeners_.remove_if([](auto& entry) { return entry.request.answered(); });
     }
 }
 
@@ -91,7 +114,7 @@ void Journal::go_live(const Request& request, Listener& listener, JsonView seen)
     for (auto& [id, job] : core_.jobs.all()) {
         if (job->durable > 0) send_log(request, listener, *job, seen.get_or<std::size_t>(id.dec(), 0));
     }
-    if (!seen) request.respond(Json::object("id", JobId::any(), "events", Json::array()));
+    if (!seen.is_object()) request.respond(Json::object("id", JobId::any(), "events", Json::array()));
     listener.live = true;
 }
 
@@ -125,32 +148,12 @@ std::optional<Json> Journal::park(const Request& request) {
 
 void Journal::resume(Request request, JsonView cursor) {
     auto& listener = listeners_.add(request, make_listener(request.json_or_none()));
-    auto seen = std::make_shared<Json>(cursor.copy());
     for (auto [id, bytes] : cursor.members()) {
         auto parsed = JobId::try_parse(id);
         if (parsed && !core_.jobs.find(*parsed)) listener.missed.insert(*parsed);
     }
-    if (listener.missed.empty())
-        go_live(request, listener, *seen);
-    else
-        core_.scope.spawn("catch up", &Journal::catch_up, this, request, seen);
-}
-
-// Jobs that ended while one instance of the module took over from the other.
-Task<> Journal::catch_up(Journal* self, Request request, std::shared_ptr<Json> seen) {
-    while (auto* listener = self->find(request)) {
-        if (listener->missed.empty()) {
-            self->go_live(request, *listener, *seen);
-            break;
-        }
-        std::vector<JobId> missed(listener->missed.begin(), listener->missed.end());
-        listener->missed.clear();
-        Archive::Visit send = [self, request, seen](JobId id, std::unique_ptr<Job> job, const Error*) {
-            auto* listener = self->find(request);
-            if (job && listener) self->send_log(request, *listener, *job, seen->get_or<std::size_t>(id.dec(), 0));
-        };
-        co_await self->core_.archive.load_each(std::move(missed), send);
-    }
+    // Jobs may have ended while one instance of the module took over from the other.
+    core_.scope.spawn("catch up", &Journal::prepare, this, request, std::make_shared<Json>(cursor.copy()));
 }
 
 } // namespace flux::job_manager

@@ -38,8 +38,10 @@ private:
     static Listener make_listener(JsonView payload);
     void go_live(const Request& request, Listener& listener, JsonView seen);
     void send_log(const Request& request, const Listener& listener, const Job& job, std::size_t from);
-    static Task<> read_inactive(Journal* self, Request request);
-    static Task<> catch_up(Journal* self, Request request, std::shared_ptr<Json> seen);
+    static Task<> prepare(Journal* self, Request request, std::shared_ptr<Json> seen);
+    Task<> read_inactive(Request request);
+    Task<> send_stored(Request request, std::vector<JobId> ids, JsonView seen);
+    Task<> catch_up(Request request, Json seen);
     Listener* find(const Request& request) noexcept;
 
     Core& core_;

@@ -57,6 +57,8 @@ Task<> Queries::getattr(Request request) {
         over = co_await core_.archive.load(id);
         job = over.get();
     }
+    bool own = job && request.credentials().may_act_for(job->userid);
+    if (!own) core_.require_public(request); // says nothing about whether there is such a job
     if (!job) throw Error(EINVAL, "unknown job");
     require_own(request, *job, "can only access their own jobs");
     auto answer = Json::object();

@@ -164,7 +164,8 @@ void Sched::on_success(JobId id, JsonView answer) {
     if (!R.is_object()) throw Error(EPROTO, "alloc response has no R");
     R.erase("scheduling");
     auto* job = core_.find_active(id);
-    bool stale = !queue_.answered(id) || !job || !wants_resources(*job) || outdated(*job);
+    if (!queue_.answered(id)) throw Error(EPROTO, fmt::format("alloc response for {} without request", id.f58()));
+    bool stale = !job || !wants_resources(*job) || outdated(*job);
     requested_.erase(id);
     if (!stale) {
         if (auto annotations = answer["annotations"]; annotations.is_object()) core_.engine.annotate(*job, annotations);
@@ -177,7 +178,8 @@ void Sched::on_success(JobId id, JsonView answer) {
     // Nobody waits for it any more; a job that does wait, for something else, asks again.
     if (job && !job->allocated) core_.ledger.transaction().unlink(job_key(id, "R"));
     auto kept = std::make_shared<Json>(std::move(R));
-    core_.ledger.then([this, id, kept] {
+    core_.ledger.then([this, id, kept, sender = sender_] {
+        if (sender != sender_) return; // it starts over with what jobs hold
         give_back(id, std::move(*kept));
         auto* job = core_.find_active(id);
         if (!job || !job->settled()) return;

@@ -22,6 +22,7 @@ bool same_submission(const Job& a, const Job& b) { return a.userid == b.userid &
 } // namespace
 
 void Submissions::getinfo(Request request) {
+    core_.require_public(request);
     auto answer = Json::object("max_jobid", core_.max_id);
     if (core_.epoch > 0) answer.set("epoch", core_.epoch);
     request.respond(std::move(answer));
