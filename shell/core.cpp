@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// How long the last messages of a failed job may take.
+// How long the last messages of a job that was cut short may take.
 constexpr auto last_words_limit = 5s;
 
 } // namespace
@@ -137,7 +137,13 @@ void Core::unhold() noexcept {
 
 Task<> Core::wait_for_holds() {
     while (running_tasks_ > 0) co_await changed_.wait();
-    co_await each_plugin(&Plugin::finish);
+    try {
+        co_await each_plugin(&Plugin::finish);
+    } catch (const Cancelled&) {
+        throw;
+    } catch (const Error& error) {
+        log(Level::error, "shell", std::string("finish failed: ") + error.what());
+    }
     if (leader())
         shell_tasks_complete(0);
     else
@@ -152,11 +158,11 @@ Task<> Core::conclude() {
         kill_tasks(SIGKILL);
         raise("exec", 0, *fatal_text_, std::nullopt);
     }
-    each_plugin("exit", [](Plugin& plugin) { plugin.exit(); });
+    if (!each_plugin("exit", [](Plugin& plugin) { plugin.exit(); })) exit_code_ = std::max(exit_code_, 1);
     remove_tmpdir();
     if (standalone()) co_return;
     Timer limit(loop_, [this] { root_.abort(); });
-    if (fatal_text_) limit.start(last_words_limit);
+    if (cut_short_) limit.start(last_words_limit);
     try {
         while (raising_) co_await changed_.wait();
         co_await journal_.drained();
@@ -193,7 +199,7 @@ void Core::add_event_context(std::string_view event, JsonView context) {
 void Core::quit(int exit_code) {
     if (over_) return;
     exit_code_ = std::max(exit_code_, exit_code);
-    over_ = true;
+    over_ = cut_short_ = true;
     kill_tasks(SIGKILL);
     changed_.notify_all();
 }

@@ -90,7 +90,9 @@ private:
     // core_plugins.cpp: loading and calling
     void load_plugins();
     void apply_taskmap();
-    void each_plugin(const char* what, const std::function<void(Plugin&)>& call) noexcept;
+    /// False when one has failed, which is logged.
+    bool each_plugin(const char* what, const std::function<void(Plugin&)>& call) noexcept;
+    /// \throws Error naming the plugin that failed.
     Task<> each_plugin(Task<> (Plugin::*point)());
 
     // core_environment.cpp: what the tasks find
@@ -164,6 +166,7 @@ private:
     unsigned holds_ = 0;
     Condition changed_;
     bool over_ = false;
+    bool cut_short_ = false; // by fatal() or quit()
     bool raised_ = false;
     bool raising_ = false; // the exception is not answered yet
     bool following_ = false;

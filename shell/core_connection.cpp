@@ -105,6 +105,7 @@ Task<> Core::deliver(unsigned rank, Payload payload) {
 }
 
 void Core::link_error(unsigned rank, const Error& error) {
+    if (leader() && !incomplete_shells_.test(rank)) return; // it has left, and needs nothing any more
     log(Level::error, "shell", "message exchange with shell " + std::to_string(rank) + ": " + error.what());
 }
 

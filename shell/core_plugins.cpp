@@ -15,10 +15,6 @@ namespace {
 // Loaded for every job, in this order. Of what is not listed an option of the same name asks for a plugin.
 constexpr std::string_view default_plugins[] = {"pmi", "input", "output", "kill", "affinity", "doom"};
 
-bool is_default(std::string_view name) {
-    return std::find(std::begin(default_plugins), std::end(default_plugins), name) != std::end(default_plugins);
-}
-
 std::string read_text(const std::string& path) {
     std::ifstream file(path);
     std::ostringstream text;
@@ -29,15 +25,19 @@ std::string read_text(const std::string& path) {
 } // namespace
 
 void Core::load_plugins() {
-    auto path = attribute("conf.shell_pluginpath").value_or(paths::shell_plugindir());
-    std::vector<std::string> files;
-    for (auto name : default_plugins)
-        if (auto file = find_plugin(path, name)) files.push_back(std::move(*file));
+    auto path = attribute("conf.shell_pluginpath").value_or("") + ':' + paths::shell_plugindir();
+    std::vector<std::string> wanted;
+    if (job_.jobspec.files()) wanted.emplace_back("files");
+    wanted.insert(wanted.end(), std::begin(default_plugins), std::end(default_plugins));
+    auto required = wanted.size();
     for (auto [name, value] : JsonView(options_).members())
-        if (auto file = is_default(name) ? std::nullopt : find_plugin(path, name)) files.push_back(std::move(*file));
-    for (const auto& file : files) {
-        const auto& table = load_plugin(file);
-        log(Level::trace, "shell", "loading plugin " + file);
+        if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) wanted.emplace_back(name);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        auto file = find_plugin(path, wanted[i]);
+        if (!file && i < required) throw Error(ENOENT, "plugin " + wanted[i] + " is not in " + path);
+        if (!file) continue;
+        log(Level::trace, "shell", "loading plugin " + *file);
+        const auto& table = load_plugin(*file);
         plugins_.push_back(LoadedPlugin{table.name, table.create(*this)});
     }
 }
@@ -72,14 +72,17 @@ void Core::apply_taskmap() {
     }
 }
 
-void Core::each_plugin(const char* what, const std::function<void(Plugin&)>& call) noexcept {
+bool Core::each_plugin(const char* what, const std::function<void(Plugin&)>& call) noexcept {
+    bool good = true;
     for (auto& [name, plugin] : plugins_) {
         try {
             call(*plugin);
         } catch (const std::exception& error) {
+            good = false;
             log(Level::error, name, std::string(what) + " failed: " + error.what());
         }
     }
+    return good;
 }
 
 Task<> Core::each_plugin(Task<> (Plugin::*point)()) {

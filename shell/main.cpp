@@ -62,7 +62,7 @@ Launch find_launch(const Arguments& arguments, Handle& handle) {
     return run_task<Launch>(scope, &Launch::lookup, &handle, arguments.id);
 }
 
-int run(const Arguments& arguments) {
+[[noreturn]] void run(const Arguments& arguments) {
     ::signal(SIGPIPE, SIG_IGN);
     Loop loop;
     auto handle = arguments.jobspec.empty() ? Handle::open(loop)
@@ -70,7 +70,9 @@ int run(const Arguments& arguments) {
     auto launch = find_launch(arguments, *handle);
     if (launch.id != arguments.id) throw Error(EINVAL, "launched for job " + launch.id.dec());
     Core core(loop, std::move(handle), std::move(launch));
-    return core.run();
+    int code = core.run();
+    // Connections, plugins and what they wait for end with the process: nothing is gained by taking them apart.
+    std::_Exit(code);
 }
 
 } // namespace
@@ -82,7 +84,7 @@ int main(int argc, char* argv[]) {
         return arguments ? 0 : 1;
     }
     try {
-        return run(*arguments);
+        run(*arguments);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "flux-shell: FATAL: %s\n", error.what());
         return 1;

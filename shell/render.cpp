@@ -36,7 +36,7 @@ bool Renderer::varies(std::string_view text, const ShellTask* task) const {
 
 std::optional<std::string> Renderer::value(std::string_view tag, unsigned rank, const ShellTask* task) const {
     for (std::string_view name : {"id", "jobid"}) {
-        if (tag == name) return job_.id.f58();
+        if (tag == name) return job_.f58;
         if (tag.starts_with(name) && tag[name.size()] == '.') return id(tag, tag.substr(name.size() + 1));
     }
     if (tag == "name") return job_.jobspec.job_name();
@@ -54,6 +54,7 @@ std::optional<std::string> Renderer::value(std::string_view tag, unsigned rank, 
 }
 
 std::optional<std::string> Renderer::id(std::string_view tag, std::string_view form) const {
+    if (form == "f58") return job_.f58;
     try {
         return job_.id.encode(form);
     } catch (const Error& error) {

@@ -152,6 +152,23 @@ shell() {
     [[ "$output" == *"invalid shell option rlimit.files=77"* ]]
 }
 
+@test "variables are templates" {
+    run shell 1 '{"env-expand":{"A":"{{id.dec}}","B":"task-{{task.rank}}"}}' sh -c 'echo $A $B' </dev/null
+    [ "$output" = "1234 task-0" ]
+}
+
+@test "files of the jobspec are in the temporary directory" {
+    make_job 1 '{}' sh -c 'exec $FLUX_JOB_TMPDIR/script'
+    python3 - <<'PY'
+import json
+jobspec = json.load(open("jobspec"))
+jobspec["attributes"]["system"]["files"] = {"script": {"mode": 0o100700, "encoding": "utf-8", "data": "#!/bin/sh\necho it runs\n"}}
+json.dump(jobspec, open("jobspec", "w"))
+PY
+    run "$build/libexec/flux/flux-shell" -s jobspec -R R 1234 </dev/null
+    [ "$output" = "it runs" ]
+}
+
 @test "task maps" {
     run shell 1 '{"taskmap":{"scheme":"block","value":"x"}}' true </dev/null
     [ "$status" -eq 1 ]

@@ -69,6 +69,7 @@ struct RankInfo {
 /// What the shell knows of its job.
 struct JobInfo {
     JobId id;
+    std::string f58; ///< the id as people see it, `ƒJe` or `fJe` after the locale
     std::uint32_t userid = 0;
     std::uint32_t owner = 0; ///< of the instance
     unsigned rank = 0;       ///< of this shell
@@ -292,7 +293,7 @@ public:
     virtual void task_exit(ShellTask& task) { (void)task; }
     /// Leader: the tasks of all shells have ended (those of lost shells count as ended).
     virtual void tasks_complete() {}
-    /// The tasks of this shell have ended.
+    /// The tasks of this shell have ended. What fails is logged, and the plugins after it are not called.
     virtual Task<> finish() { co_return; }
     /// Nothing holds the shell any more; the last words. A failure makes the exit code 1 or more.
     virtual void exit() {}

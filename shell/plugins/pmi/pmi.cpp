@@ -73,7 +73,7 @@ private:
 
     pmi::Server::Options server_options() const {
         pmi::Server::Options options;
-        options.kvsname = shell().info().id.f58();
+        options.kvsname = shell().info().f58;
         options.local_clients = static_cast<unsigned>(tasks_.size());
         options.universe_size = static_cast<unsigned>(shell().info().ntasks);
         return options;
