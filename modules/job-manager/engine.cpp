@@ -10,8 +10,9 @@ namespace flux::job_manager {
 std::string job_key(JobId id, std::string_view name) { return fmt::format("{}.{}", id.kvs(), name); }
 
 std::string active_key(JobId id) {
-    auto mixed = id.value() * 0x9E3779B97F4A7C15u; // ids differ in their middle bits: spread these
-    return fmt::format("{}.{}.{}.{}", active_directory, mixed >> 59, (mixed >> 54) & 31, id.f58plain());
+    // Jobs of the same moment are written together, so they share a directory.
+    auto moment = (id.timestamp() >> 4) * 0x9E3779B97F4A7C15u;
+    return fmt::format("{}.{}.{}.{}", active_directory, moment >> 59, (moment >> 54) & 31, id.f58plain());
 }
 
 Json exception_context(const Exception& exception) {
