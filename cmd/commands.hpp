@@ -11,6 +11,7 @@ namespace flux::cmd {
 extern const options::Command cmd_broker;
 extern const options::Command cmd_cancel;
 extern const options::Command cmd_content;
+extern const options::Command cmd_exec;
 extern const options::Command cmd_getattr;
 extern const options::Command cmd_job;
 extern const options::Command cmd_jobs;
@@ -20,6 +21,7 @@ extern const options::Command cmd_ping;
 extern const options::Command cmd_queue;
 extern const options::Command cmd_run;
 extern const options::Command cmd_setattr;
+extern const options::Command cmd_sproc;
 extern const options::Command cmd_start;
 extern const options::Command cmd_submit;
 
@@ -29,10 +31,10 @@ struct Entry {
 };
 
 inline constexpr Entry commands[] = {
-    {"broker", &cmd_broker}, {"cancel", &cmd_cancel}, {"content", &cmd_content}, {"getattr", &cmd_getattr},
-    {"job", &cmd_job},       {"jobs", &cmd_jobs},     {"lsattr", &cmd_lsattr},   {"module", &cmd_module},
-    {"ping", &cmd_ping},     {"queue", &cmd_queue},   {"run", &cmd_run},         {"setattr", &cmd_setattr},
-    {"start", &cmd_start},   {"submit", &cmd_submit},
+    {"broker", &cmd_broker},   {"cancel", &cmd_cancel}, {"content", &cmd_content}, {"exec", &cmd_exec},
+    {"getattr", &cmd_getattr}, {"job", &cmd_job},       {"jobs", &cmd_jobs},       {"lsattr", &cmd_lsattr},
+    {"module", &cmd_module},   {"ping", &cmd_ping},     {"queue", &cmd_queue},     {"run", &cmd_run},
+    {"setattr", &cmd_setattr}, {"sproc", &cmd_sproc},   {"start", &cmd_start},     {"submit", &cmd_submit},
 };
 
 static_assert(

@@ -63,6 +63,7 @@ Call kill(Handle& handle, const Server& server, const ProcessName& process, int 
 class ProcessInfo {
 public:
     ProcessInfo() {}
+    std::uint32_t rank = 0; ///< of its server
     pid_t pid = -1;
     std::string command;
     std::string label;

@@ -45,6 +45,7 @@ Reply<std::vector<ProcessInfo>> list(Handle& handle, const Server& server) {
         std::vector<ProcessInfo> result;
         for (auto entry : answer.json()["procs"].elements()) {
             auto& info = result.emplace_back();
+            info.rank = answer.json().get<std::uint32_t>("rank");
             info.pid = entry.get<pid_t>("pid");
             info.command = entry.get<std::string>("cmd");
             info.label = entry.get<std::string>("label");
