@@ -1,7 +1,7 @@
 // From boot to exit: the phases of a broker's life (broker.md 6).
 #include "broker/broker.hpp"
-#include "broker/config/config_files.hpp"
 
+#include <flux/config_files.hpp>
 #include <flux/duration.hpp>
 #include <flux/hostlist.hpp>
 #include <flux/paths.hpp>

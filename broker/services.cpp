@@ -70,48 +70,9 @@ Json Broker::conf_builtin(JsonView keys) const {
     auto values = Json::object();
     for (auto element : keys.elements()) {
         auto key = element.as<std::string>();
-        std::string value;
-        if (key == "confdir")
-            value = paths::sysconfdir() + "/flux";
-        else if (key == "libexecdir")
-            value = paths::libexecdir();
-        else if (key == "datadir")
-            value = paths::datadir();
-        else if (key == "exec_path")
-            value = paths::libexecdir() + "/cmd";
-        else if (key == "connector_path")
-            value = paths::libdir() + "/flux/connectors";
-        else if (key == "module_path")
-            value = paths::moduledir();
-        else if (key == "rc1_path")
-            value = "flux modprobe rc1";
-        else if (key == "rc3_path")
-            value = "flux modprobe rc3";
-        else if (key == "pmi_library_path")
-            value = paths::libdir() + "/flux/libpmi.so";
-        else if (key == "shell_path")
-            value = paths::libexecdir() + "/flux-shell";
-        else if (key == "shell_pluginpath")
-            value = paths::shell_plugindir();
-        else if (key == "shell_initrc")
-            value = paths::sysconfdir() + "/flux/shell/initrc.lua";
-        else if (key == "jobtap_pluginpath")
-            value = paths::jobtap_plugindir();
-        else if (key == "upmi_pluginpath")
-            value = paths::libdir() + "/flux/upmi/plugins";
-        else if (key == "man_path")
-            value = paths::prefix() + "/share/man";
-        else if (key == "no_docs_path")
-            value = paths::datadir() + "/.nodocs";
-        else if (key == "cmdhelp_pattern")
-            value = paths::datadir() + "/help.d/*.json";
-        else if (key == "rundir")
-            value = "/run/flux";
-        else if (key == "lua_cpath_add" || key == "lua_path_add" || key == "python_path" || key == "python_wrapper")
-            value = "";
-        else
-            throw Error(EINVAL, key + ": invalid key");
-        values.set(key, value);
+        auto value = paths::builtin(key);
+        if (!value) throw Error(EINVAL, key + ": invalid key");
+        values.set(key, *value);
     }
     return values;
 }

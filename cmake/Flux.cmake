@@ -127,7 +127,8 @@ function(flux_add_jobtap_plugin name)
   flux_add_loadable(jobtap_plugin_${name} NAME ${name} DIR job-manager/plugins SOURCES ${sources} LIBS ${A_LIBS})
 endfunction()
 
-# flux_add_program(NAME DIR bin|libexec SOURCES... LIBS...): a program, in the build tree where it is in an installation.
+# flux_add_program(NAME DIR bin|libexec|cmd SOURCES... LIBS...): a program, in the build tree where it is in an
+# installation; `cmd` is for `flux-NAME`, which `flux NAME` runs.
 function(flux_add_program name)
   cmake_parse_arguments(A "" "DIR" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${A_SOURCES})
@@ -138,6 +139,10 @@ function(flux_add_program name)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/flux
       INSTALL_RPATH "$ORIGIN/../../${CMAKE_INSTALL_LIBDIR}")
     install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/flux)
+  elseif(A_DIR STREQUAL "cmd")
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/flux/cmd
+      INSTALL_RPATH "$ORIGIN/../../../${CMAKE_INSTALL_LIBDIR}")
+    install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/flux/cmd)
   else()
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin
       INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")

@@ -8,22 +8,41 @@
 
 namespace flux::cmd {
 
+extern const options::Command cmd_R;
+extern const options::Command cmd_alloc;
+extern const options::Command cmd_batch;
 extern const options::Command cmd_broker;
 extern const options::Command cmd_cancel;
+extern const options::Command cmd_config;
 extern const options::Command cmd_content;
+extern const options::Command cmd_dmesg;
+extern const options::Command cmd_env;
+extern const options::Command cmd_event;
 extern const options::Command cmd_exec;
 extern const options::Command cmd_getattr;
+extern const options::Command cmd_help;
+extern const options::Command cmd_hostlist;
 extern const options::Command cmd_job;
 extern const options::Command cmd_jobs;
+extern const options::Command cmd_kvs;
+extern const options::Command cmd_logger;
+extern const options::Command cmd_lptest;
 extern const options::Command cmd_lsattr;
 extern const options::Command cmd_module;
+extern const options::Command cmd_overlay;
 extern const options::Command cmd_ping;
 extern const options::Command cmd_queue;
+extern const options::Command cmd_resource;
 extern const options::Command cmd_run;
 extern const options::Command cmd_setattr;
+extern const options::Command cmd_shutdown;
 extern const options::Command cmd_sproc;
 extern const options::Command cmd_start;
 extern const options::Command cmd_submit;
+extern const options::Command cmd_update;
+extern const options::Command cmd_uptime;
+extern const options::Command cmd_uri;
+extern const options::Command cmd_version;
 
 struct Entry {
     std::string_view name;
@@ -31,10 +50,41 @@ struct Entry {
 };
 
 inline constexpr Entry commands[] = {
-    {"broker", &cmd_broker},   {"cancel", &cmd_cancel}, {"content", &cmd_content}, {"exec", &cmd_exec},
-    {"getattr", &cmd_getattr}, {"job", &cmd_job},       {"jobs", &cmd_jobs},       {"lsattr", &cmd_lsattr},
-    {"module", &cmd_module},   {"ping", &cmd_ping},     {"queue", &cmd_queue},     {"run", &cmd_run},
-    {"setattr", &cmd_setattr}, {"sproc", &cmd_sproc},   {"start", &cmd_start},     {"submit", &cmd_submit},
+    {"R", &cmd_R},
+    {"alloc", &cmd_alloc},
+    {"batch", &cmd_batch},
+    {"broker", &cmd_broker},
+    {"cancel", &cmd_cancel},
+    {"config", &cmd_config},
+    {"content", &cmd_content},
+    {"dmesg", &cmd_dmesg},
+    {"env", &cmd_env},
+    {"event", &cmd_event},
+    {"exec", &cmd_exec},
+    {"getattr", &cmd_getattr},
+    {"help", &cmd_help},
+    {"hostlist", &cmd_hostlist},
+    {"job", &cmd_job},
+    {"jobs", &cmd_jobs},
+    {"kvs", &cmd_kvs},
+    {"logger", &cmd_logger},
+    {"lptest", &cmd_lptest},
+    {"lsattr", &cmd_lsattr},
+    {"module", &cmd_module},
+    {"overlay", &cmd_overlay},
+    {"ping", &cmd_ping},
+    {"queue", &cmd_queue},
+    {"resource", &cmd_resource},
+    {"run", &cmd_run},
+    {"setattr", &cmd_setattr},
+    {"shutdown", &cmd_shutdown},
+    {"sproc", &cmd_sproc},
+    {"start", &cmd_start},
+    {"submit", &cmd_submit},
+    {"update", &cmd_update},
+    {"uptime", &cmd_uptime},
+    {"uri", &cmd_uri},
+    {"version", &cmd_version},
 };
 
 static_assert(

@@ -5,7 +5,6 @@
 #include <flux/error.hpp>
 #include <flux/handle.hpp>
 #include <flux/paths.hpp>
-#include <flux/version.hpp>
 
 #include <fmt/core.h>
 
@@ -26,17 +25,6 @@ constexpr option driver_options[] = {
     {"version", no_argument, nullptr, 'V'}, {"parent", no_argument, nullptr, 'p'},
     {"root", no_argument, nullptr, 'r'},    {nullptr, 0, nullptr, 0},
 };
-
-void print_usage(FILE* out) {
-    fmt::print(out, "Usage: flux [OPTIONS] COMMAND [ARGS...]\n"
-                    "  -h, --help             Display this help\n"
-                    "  -v, --verbose          Be verbose about environment and command search\n"
-                    "  -V, --version          Display command and component versions\n"
-                    "  -p, --parent           Run the command against the enclosing instance\n"
-                    "  -r, --root             Run the command against the outermost instance\n\n"
-                    "Commands:\n");
-    for (const auto& entry : commands) fmt::print(out, "   {:<18} {}\n", entry.name, entry.command->help);
-}
 
 std::vector<std::string> split(const char* text, char separator) {
     std::vector<std::string> parts;
@@ -117,6 +105,18 @@ std::vector<std::string> search_path() {
 
 } // namespace
 
+void print_usage(FILE* out) {
+    fmt::print(out, "Usage: flux [OPTIONS] COMMAND [ARGS...]\n"
+                    "  -h, --help             Display this help\n"
+                    "  -v, --verbose          Be verbose about environment and command search\n"
+                    "  -V, --version          Display command and component versions\n"
+                    "  -p, --parent           Run the command against the enclosing instance\n"
+                    "  -r, --root             Run the command against the outermost instance\n\n"
+                    "Commands:\n");
+    for (const auto& entry : commands)
+        if (!entry.command->hidden) fmt::print(out, "   {:<18} {}\n", entry.name, entry.command->help);
+}
+
 Invocation parse_driver(int argc, char** argv) {
     Invocation result;
     int parents = 0;
@@ -129,10 +129,7 @@ Invocation parse_driver(int argc, char** argv) {
             result.exit_code = 0;
             return result;
         case 'v': break;
-        case 'V':
-            fmt::print("commands:    \t\t{}\nvendor:      \t\t{}\n", version, vendor_version);
-            result.exit_code = 0;
-            return result;
+        case 'V': result.version = true; return result;
         case 'p': ++parents; break;
         case 'r': root = true; break;
         default: result.exit_code = 1; return result;

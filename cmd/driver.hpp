@@ -1,6 +1,7 @@
 // What `flux` does around commands: its own options, the environment that they get, external commands (cli.md 2).
 #pragma once
 
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,9 +9,13 @@
 namespace flux::cmd {
 
 struct Invocation {
-    std::optional<int> exit_code; ///< set when flux is done already (help, version, wrong usage)
+    std::optional<int> exit_code; ///< set when flux is done already (help, wrong usage)
+    bool version = false;         ///< run `flux version`
     int command_index = 0;        ///< of the command's name in argv
 };
+
+/// Options of flux and the commands that it has.
+void print_usage(FILE* out);
 
 /// Parse flux's own options, up to the command's name.
 Invocation parse_driver(int argc, char** argv);

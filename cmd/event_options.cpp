@@ -22,7 +22,7 @@ output::EventTime event_time(const options::Parsed& parsed) {
 } // namespace
 
 EventPrinter::EventPrinter(const options::Parsed& parsed)
-    : text_(event_time(parsed), choose_color(parsed)), json_(parsed.get("format", "text") == "json") {
+    : EventPrinter(event_time(parsed), choose_color(parsed), parsed.get("format", "text") == "json") {
     auto format = parsed.get("format", "text");
     if (format != "text" && format != "json") throw Error(EINVAL, "invalid format type '" + std::string(format) + "'");
 }

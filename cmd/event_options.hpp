@@ -51,10 +51,11 @@ inline constexpr options::Option event_match_options[] = {
     {.name = "verbose", .key = 'v', .help = "Output all events before matched event"},
 };
 
-/// Prints events as event_format_options ask for.
+/// Prints events, each as soon as it is there.
 class EventPrinter {
 public:
-    /// \throws Error, Exit
+    EventPrinter(output::EventTime time, bool color, bool json) : text_(time, color), json_(json) {}
+    /// As event_format_options ask for. \throws Error, Exit
     explicit EventPrinter(const options::Parsed& parsed);
     void print(const EventlogEntry& event);
 

@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
     try {
         auto invocation = cmd::parse_driver(argc, argv);
         if (invocation.exit_code) return *invocation.exit_code;
+        if (invocation.version) return run_command(cmd::cmd_version, {});
         cmd::prepare_environment(argv[0]);
         std::string name = argv[invocation.command_index];
         std::vector<const char*> words(argv + invocation.command_index + 1, argv + argc);

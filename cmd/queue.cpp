@@ -1,6 +1,7 @@
 // flux queue: see and change what queues accept and start (cli.md 6.13).
 #include "cmd/context.hpp"
 #include "cmd/options/parse.hpp"
+#include "cmd/queue_list.hpp"
 
 #include <flux/duration.hpp>
 #include <flux/job_manager_protocol.hpp>
@@ -225,6 +226,11 @@ constexpr options::Command subcommands[] = {
      .help = "Display queue status",
      .options = status_options,
      .run = &run_status},
+    {.name = "list",
+     .synopsis = "[OPTIONS]",
+     .help = "List queues with their limits and resources",
+     .options = queue_list_options,
+     .run = &run_queue_list},
     {.name = "enable",
      .synopsis = "[OPTIONS] [QUEUE]",
      .help = "Enable job submission",

@@ -3,7 +3,8 @@
 #pragma once
 
 #include "broker/attributes/attributes.hpp"
-#include "broker/log/record.hpp"
+
+#include <flux/log_record.hpp>
 
 #include <deque>
 #include <memory>

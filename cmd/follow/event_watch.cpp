@@ -4,8 +4,9 @@ namespace flux::follow {
 namespace {
 
 Stream begin(Handle& handle, JobId id, std::string_view path, int flags) {
-    auto options = CallOptions().cancel_topic("job-info.eventlog-watch-cancel");
-    return handle.stream("job-info.eventlog-watch", Json::object("id", id, "path", path, "flags", flags), options);
+    auto options = CallOptions().cancel_topic(std::string(job_info_protocol::eventlog_watch_cancel.topic));
+    return handle.stream(job_info_protocol::eventlog_watch.topic, Json::object("id", id, "path", path, "flags", flags),
+                         options);
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include <flux/eventlog.hpp>
 #include <flux/handle.hpp>
 #include <flux/job_id.hpp>
+#include <flux/job_info_protocol.hpp>
 
 #include <optional>
 #include <string_view>
@@ -11,10 +12,8 @@
 
 namespace flux::follow {
 
-enum WatchFlag : int {
-    wait_create = 1,      ///< wait for the log to be made
-    initial_sentinel = 2, ///< an item without event after those that are there at the start
-};
+using job_info_protocol::initial_sentinel;
+using job_info_protocol::wait_create;
 
 /// Names of logs.
 inline constexpr std::string_view main_log = "eventlog";
@@ -25,6 +24,7 @@ inline constexpr std::string_view input_log = "guest.input";
 /// A watch under way, begun when this was made. Dropped, it is cancelled.
 class [[nodiscard]] EventWatch {
 public:
+    /// \param flags  bits of job_info_protocol::WatchFlag.
     EventWatch(Handle& handle, JobId id, std::string_view path, int flags = 0);
 
     class Item {

@@ -42,7 +42,7 @@ Error not_found(const Plan& plan, const Error& error) {
 Task<int> print_log(Handle* handle, Plan* plan) {
     try {
         auto payload = Json::object("id", plan->id, "keys", Json::array_of(plan->path), "flags", 0);
-        auto answer = co_await handle->call("job-info.lookup", std::move(payload));
+        auto answer = co_await handle->call(job_info_protocol::lookup.topic, std::move(payload));
         for (const auto& event : decode_eventlog(answer.json().get<std::string_view>(plan->path)))
             plan->printer.print(event);
     } catch (const Error& error) {

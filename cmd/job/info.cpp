@@ -9,6 +9,7 @@
 #include <flux/base64.hpp>
 #include <flux/duration.hpp>
 #include <flux/parse_integer.hpp>
+#include <flux/resource_protocol.hpp>
 #include <flux/resource_set.hpp>
 #include <flux/taskmap.hpp>
 
@@ -22,11 +23,11 @@
 namespace flux::cmd::job {
 namespace {
 
-enum LookupFlag : int { current = 2 };
+using job_info_protocol::current;
 
 Task<std::string> lookup(Handle* handle, JobId id, std::string key, int flags) {
     auto payload = Json::object("id", id, "keys", Json::array_of(key), "flags", flags);
-    auto answer = co_await handle->call("job-info.lookup", std::move(payload));
+    auto answer = co_await handle->call(job_info_protocol::lookup.topic, std::move(payload));
     co_return answer.json().get<std::string>(key);
 }
 
@@ -120,7 +121,7 @@ Task<double> expiration_of(Handle* handle, std::optional<JobId> id) {
         co_return ResourceSet::parse(text).expiration;
     }
     auto leader = CallOptions().rank(0);
-    auto answer = co_await handle->call("resource.status", leader);
+    auto answer = co_await handle->call(resource_protocol::status.topic, leader);
     co_return answer.json().find("R.execution.expiration").try_as<double>().value_or(0);
 }
 

@@ -236,6 +236,15 @@ Parsed Parsed::with_values(const std::function<std::string(std::string_view)>& c
     return changed;
 }
 
+Parsed Parsed::after(const std::vector<std::string>& options) const {
+    std::vector<const char*> words;
+    for (const auto& word : options) words.push_back(word.c_str());
+    auto joined = parse(command(), words);
+    joined.given_.insert(joined.given_.end(), given_.begin(), given_.end());
+    joined.operands_ = operands_;
+    return joined;
+}
+
 unsigned Parsed::level(std::string_view name) const { return number<unsigned>(name, count(name)); }
 
 Exit Parsed::usage_error(std::string_view text) const {

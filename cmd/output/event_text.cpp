@@ -1,13 +1,11 @@
 #include "cmd/output/event_text.hpp"
 
 #include "cmd/output/color.hpp"
-#include "cmd/output/convert.hpp"
 
 #include <flux/error.hpp>
 
 #include <array>
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
 
 namespace flux::output {
@@ -27,20 +25,6 @@ std::string print(const char* format, double number) {
     std::array<char, 400> text;
     std::snprintf(text.data(), text.size(), format, number);
     return text.data();
-}
-
-std::string iso_time(double timestamp) {
-    auto seconds = std::floor(timestamp);
-    auto microseconds = static_cast<int>(std::lround((timestamp - seconds) * 1e6));
-    if (microseconds == 1'000'000) microseconds = 0, ++seconds;
-    char fraction[16];
-    std::snprintf(fraction, sizeof fraction, ".%06d", microseconds);
-    auto zone = local_time(seconds, "%z"); // +0100
-    if (zone == "+0000")
-        zone = "Z";
-    else if (zone.size() == 5)
-        zone.insert(3, ":");
-    return local_time(seconds, "%Y-%m-%dT%H:%M:%S") + fraction + zone;
 }
 
 } // namespace
@@ -69,13 +53,8 @@ std::string EventText::time(double timestamp) {
     case EventTime::reltime: return painted(paint::green, print("%f", timestamp - before));
     case EventTime::human: break;
     }
-    auto minute = local_time(std::floor(timestamp), "%b%d %H:%M");
-    if (minute != minute_) {
-        minute_ = minute;
-        minute_event_ = timestamp;
-        return painted(paint::bold_green, "[" + minute + "]");
-    }
-    return painted(paint::green, print("[%+11.6f]", timestamp - minute_event_));
+    auto [text, minute] = human_.next(timestamp);
+    return painted(minute ? paint::bold_green : paint::green, std::move(text));
 }
 
 std::string EventText::line(const EventlogEntry& event) {

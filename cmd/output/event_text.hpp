@@ -1,9 +1,10 @@
 // Events of eventlogs as lines for people.
 #pragma once
 
+#include "cmd/output/human_time.hpp"
+
 #include <flux/eventlog.hpp>
 
-#include <ctime>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,8 +38,7 @@ private:
     bool color_;
     std::optional<double> first_;
     double last_ = 0;
-    std::string minute_; // last one that was written in full
-    double minute_event_ = 0;
+    HumanTime human_;
 };
 
 } // namespace flux::output

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include <cstdlib>
+#include <ctime>
 
 using namespace flux;
 using namespace flux::output;
@@ -41,4 +42,18 @@ TEST_CASE("context of events") {
     auto painted = EventText(EventTime::offset, true).line(event(5));
     CHECK(painted.find("\033[33mx\033[0m") != std::string::npos);
     CHECK(painted.find("\033[35m\"t u\"\033[0m") != std::string::npos);
+}
+
+TEST_CASE("ISO times are read back") {
+    CHECK(parse_iso_time("2026-11-29T16:11:10.909100Z") == Approx(1795968670.9091));
+    CHECK(parse_iso_time("2026-11-29T17:11:10.909100+01:00") == Approx(1795968670.9091));
+    CHECK(parse_iso_time("2026-11-29T15:41:10-00:30") == 1795968670);
+    CHECK(parse_iso_time("x") == 0);
+}
+
+TEST_CASE("differences to the line before") {
+    HumanTime time(true);
+    CHECK(time.next(1795968670).minute);
+    CHECK(time.next(1795968671).text == "[  +1.000000]");
+    CHECK(time.next(1795968671.5).text == "[  +0.500000]");
 }

@@ -14,8 +14,9 @@ namespace {
 
 constexpr unsigned default_permissions = 0600;
 
-Json file_object(std::string_view content, unsigned mode) {
-    auto object = Json::object("mode", mode, "size", content.size());
+Json file_object(std::string_view content, unsigned mode, bool with_size) {
+    auto object = Json::object("mode", mode);
+    if (with_size || content.empty()) object.set("size", content.size());
     if (content.empty()) return object;
     try {
         object.set("data", Json(content));
@@ -46,7 +47,7 @@ std::string unescape_newlines(std::string_view text) {
 } // namespace
 
 Json file_of_content(std::string_view content, unsigned permissions) {
-    return file_object(content, S_IFREG | permissions);
+    return file_object(content, S_IFREG | permissions, false);
 }
 
 Json file_of_path(const std::string& path) {
@@ -62,7 +63,7 @@ Json file_of_path(const std::string& path) {
         if (size == 0) break;
         content.append(chunk, static_cast<std::size_t>(size));
     }
-    return file_object(content, status.st_mode);
+    return file_object(content, status.st_mode, true);
 }
 
 std::pair<std::string, Json> parse_add_file(std::string_view text) {

@@ -29,14 +29,6 @@ using options::Parsed;
     throw Error(EINVAL, "--" + std::string(option) + ": " + why);
 }
 
-std::int64_t count(const Parsed& parsed, std::string_view option) {
-    auto text = parsed.find(option);
-    if (!text) return 0;
-    auto value = parse_integer<std::int64_t>(*text);
-    if (!value) refuse(option, "invalid int value '" + std::string(*text) + "'");
-    return *value;
-}
-
 double time_limit(std::string_view text) {
     double seconds = 0;
     try {
@@ -148,13 +140,21 @@ void set_constraints(JobspecBuilder& jobspec, const Parsed& parsed) {
 
 } // namespace
 
+std::int64_t count(const Parsed& parsed, std::string_view option) {
+    auto text = parsed.find(option);
+    if (!text) return 0;
+    auto value = parse_integer<std::int64_t>(*text);
+    if (!value) refuse(option, "invalid int value '" + std::string(*text) + "'");
+    return *value;
+}
+
 Surroundings::Surroundings() : environment(process_environment()) {
     char buffer[PATH_MAX];
     if (::getcwd(buffer, sizeof buffer)) cwd = buffer;
 }
 
-Json make_jobspec(const Parsed& parsed, const Surroundings& surroundings, std::optional<std::string_view> cc) {
-    auto jobspec = JobspecBuilder::for_tasks(parsed.operands(), resources(parsed));
+void apply_options(JobspecBuilder& jobspec, const Parsed& parsed, const Surroundings& surroundings,
+                   std::optional<std::string_view> cc) {
     if (auto text = parsed.find("time-limit")) jobspec.set_duration(time_limit(*text));
     set_environment(jobspec, parsed, surroundings, cc);
     jobspec.set_cwd(parsed.get("cwd", surroundings.cwd));
@@ -164,11 +164,6 @@ Json make_jobspec(const Parsed& parsed, const Surroundings& surroundings, std::o
     if (auto bank = parsed.find("bank")) jobspec.set_bank(*bank);
     set_streams(jobspec, parsed);
     if (auto text = parsed.find("signal")) jobspec.set_shell_option("signal", warning_signal(*text));
-    if (auto text = parsed.find("taskmap")) {
-        auto colon = text->find(':');
-        auto value = colon == text->npos ? std::string_view() : text->substr(colon + 1);
-        jobspec.set_shell_option("taskmap", Json::object("scheme", text->substr(0, colon), "value", value));
-    }
     set_dependencies(jobspec, parsed);
     set_constraints(jobspec, parsed);
     for (auto text : parsed.all("add-file")) {
@@ -183,6 +178,16 @@ Json make_jobspec(const Parsed& parsed, const Surroundings& surroundings, std::o
         auto [name, value] = setting("setattr", text);
         jobspec.set_attribute(attribute_path(name), std::move(value));
     }
+}
+
+Json make_jobspec(const Parsed& parsed, const Surroundings& surroundings, std::optional<std::string_view> cc) {
+    auto jobspec = JobspecBuilder::for_tasks(parsed.operands(), resources(parsed));
+    if (auto text = parsed.find("taskmap")) {
+        auto colon = text->find(':');
+        auto value = colon == text->npos ? std::string_view() : text->substr(colon + 1);
+        jobspec.set_shell_option("taskmap", Json::object("scheme", text->substr(0, colon), "value", value));
+    }
+    apply_options(jobspec, parsed, surroundings, cc);
     return jobspec.take();
 }
 

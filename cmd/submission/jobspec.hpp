@@ -1,4 +1,4 @@
-// What the options of `submit`, `run` and `bulksubmit` ask for: a jobspec and how to submit it.
+// What the options of submission commands ask for: a jobspec and how to submit it.
 #pragma once
 
 #include "cmd/options/parse.hpp"
@@ -6,7 +6,7 @@
 #include "cmd/submission/limit_rules.hpp"
 
 #include <flux/idset.hpp>
-#include <flux/json.hpp>
+#include <flux/jobspec_builder.hpp>
 
 #include <optional>
 #include <string>
@@ -24,6 +24,15 @@ public:
     std::string cwd;
 };
 
+/// Do what the options say that all submission commands share.
+/// \param cc  value of FLUX_JOB_CC, if it is to be set.
+/// \throws Error EINVAL naming the option that is wrong.
+void apply_options(JobspecBuilder& jobspec, const options::Parsed& parsed, const Surroundings& surroundings,
+                   std::optional<std::string_view> cc = std::nullopt);
+/// Value of an option that counts something, 0 when it is not given. \throws Error EINVAL
+std::int64_t count(const options::Parsed& parsed, std::string_view option);
+
+/// The jobspec of `submit`, `run` and `bulksubmit`.
 /// \param cc  value of FLUX_JOB_CC, if it is to be set.
 /// \throws Error EINVAL naming the option that is wrong.
 Json make_jobspec(const options::Parsed& parsed, const Surroundings& surroundings,

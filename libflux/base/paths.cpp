@@ -65,4 +65,29 @@ const std::string& jobtap_plugindir() {
     return path;
 }
 
+std::optional<std::string> builtin(std::string_view name) {
+    if (name == "confdir") return sysconfdir() + "/flux";
+    if (name == "libexecdir") return libexecdir();
+    if (name == "datadir") return datadir();
+    if (name == "exec_path") return libexecdir() + "/cmd";
+    if (name == "connector_path") return libdir() + "/flux/connectors";
+    if (name == "module_path") return moduledir();
+    if (name == "rc1_path") return "flux modprobe rc1";
+    if (name == "rc3_path") return "flux modprobe rc3";
+    if (name == "pmi_library_path") return libdir() + "/flux/libpmi.so";
+    if (name == "shell_path") return libexecdir() + "/flux-shell";
+    if (name == "shell_pluginpath") return shell_plugindir();
+    if (name == "shell_initrc") return sysconfdir() + "/flux/shell/initrc.lua";
+    if (name == "jobtap_pluginpath") return jobtap_plugindir();
+    if (name == "upmi_pluginpath") return libdir() + "/flux/upmi/plugins";
+    if (name == "man_path") return prefix() + "/share/man";
+    if (name == "no_docs_path") return datadir() + "/.nodocs";
+    if (name == "cmdhelp_pattern") return datadir() + "/help.d/*.json";
+    if (name == "rundir") return "/run/flux";
+    // No interpreter is used.
+    if (name == "lua_cpath_add" || name == "lua_path_add" || name == "python_path" || name == "python_wrapper")
+        return "";
+    return std::nullopt;
+}
+
 } // namespace flux::paths

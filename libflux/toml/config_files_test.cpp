@@ -1,4 +1,4 @@
-#include "broker/config/config_files.hpp"
+#include <flux/config_files.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 using namespace flux;
-using namespace flux::broker;
 
 TEST_CASE("config: specs of the command line", "[config]") {
     CHECK(parse_config_spec("tbon.topo=kary:2").dump() == R"({"tbon":{"topo":"kary:2"}})");

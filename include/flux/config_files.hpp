@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace flux::broker {
+namespace flux {
 
 /// A directory (its `*.toml`, sorted, merged), a TOML file or a `.json` file.
 /// \throws Error EINVAL `Config file error: FILE: line N: why`, ENOENT
@@ -16,4 +16,4 @@ Json parse_config_spec(const std::string& spec);
 /// Merge tables recursively; other values of `over` win.
 void merge_config(JsonRef base, JsonView over);
 
-} // namespace flux::broker
+} // namespace flux

@@ -1,5 +1,4 @@
-#include "broker/config/config_files.hpp"
-
+#include <flux/config_files.hpp>
 #include <flux/toml.hpp>
 
 #include <fmt/core.h>
@@ -12,7 +11,7 @@
 
 namespace fs = std::filesystem;
 
-namespace flux::broker {
+namespace flux {
 namespace {
 
 std::string read_file(const std::string& path) {
@@ -78,4 +77,4 @@ Json parse_config_spec(const std::string& spec) {
     return read_config_file(spec);
 }
 
-} // namespace flux::broker
+} // namespace flux

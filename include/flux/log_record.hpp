@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace flux::broker {
+namespace flux {
 
 class LogRecord {
 public:
@@ -31,4 +31,4 @@ const char* severity_name(int severity) noexcept;
 /// Now, in the form of a record's timestamp.
 std::string log_timestamp();
 
-} // namespace flux::broker
+} // namespace flux

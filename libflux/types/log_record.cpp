@@ -1,11 +1,11 @@
-#include "broker/log/record.hpp"
+#include <flux/log_record.hpp>
 
 #include <fmt/core.h>
 
 #include <charconv>
 #include <ctime>
 
-namespace flux::broker {
+namespace flux {
 namespace {
 
 std::string_view take_word(std::string_view& rest) {
@@ -63,4 +63,4 @@ std::string LogRecord::line() const {
     return fmt::format("{}.{}[{}]: {}", app, severity_name(severity), rank, message);
 }
 
-} // namespace flux::broker
+} // namespace flux

@@ -1,0 +1,41 @@
+#include "cmd/resource/inventory.hpp"
+
+#include <flux/resource_protocol.hpp>
+
+#include <cerrno>
+#include <cstdlib>
+
+namespace flux::cmd::resource {
+
+Inventory::Inventory(JsonView status, JsonView config) : queues_(config), config_(config.copy()) {
+    const auto& all = sets_["all"] = decode(status.get<JsonView>("all"));
+    const auto& down = sets_["down"] = decode(status.get<JsonView>("down"));
+    const auto& allocated = sets_["allocated"] = decode(status.get<JsonView>("allocated"));
+    sets_["up"] = all.without(down);
+    sets_["free"] = all.without(down).without(allocated);
+}
+
+const ResourceSet& Inventory::of(const std::string& state) const {
+    auto found = sets_.find(state);
+    if (found == sets_.end()) throw Error(EINVAL, "Invalid resource state " + state + " specified");
+    return found->second;
+}
+
+void Inventory::restrict(const Idset& ranks) {
+    for (auto& [name, set] : sets_) set = set.copy_ranks(ranks & set.ranks());
+}
+
+Task<int> fetch_inventory(Handle* handle, Inventory* inventory) {
+    const char* other = std::getenv("FLUX_RESOURCE_LIST_RPC");
+    std::string topic(resource_protocol::sched_status.topic);
+    if (other) topic = other;
+    auto leader = CallOptions().rank(0);
+    auto config_call = handle->call("config.get");
+    auto status_call = handle->call(topic, leader);
+    auto config = co_await config_call;
+    auto status = co_await status_call;
+    *inventory = Inventory(status.json(), config.json());
+    co_return 0;
+}
+
+} // namespace flux::cmd::resource
