@@ -59,9 +59,9 @@ std::string plural(std::string_view quantity) { return upper(quantity.substr(1))
 class Queue {
 public:
     Queue(std::string name, JsonView status, const resource::Inventory& all)
-        : name_(std::move(name)), status_(status.copy()), inventory_(all) {
+        : name_(std::move(name)), status_(status.copy()), inventory_(all.copy()) {
         if (!name_.empty()) inventory_.restrict(all.queues().ranks(name_, all.of("all")));
-        if (!name_.empty()) config_ = all.config()["queues"][name_];
+        if (!name_.empty()) config_ = inventory_.config()["queues"][name_];
     }
 
     output::Value field(std::string_view name) const {

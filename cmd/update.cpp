@@ -32,7 +32,7 @@ double absolute_duration(std::string_view text) {
 }
 
 Task<double> relative_duration(Handle* handle, JobId id, std::string text) {
-    auto request = Json::object("id", id, "keys", Json::array_of("jobspec"), "flags", job_info_protocol::current);
+    auto request = Json::object("id", id, "keys", Json::array_of("jobspec"), "flags", int{job_info_protocol::current});
     auto answer = co_await handle->call(job_info_protocol::lookup.topic, std::move(request));
     auto jobspec = Json::parse(answer.json().get<std::string_view>("jobspec"), "jobspec");
     auto now = JobspecView(jobspec).duration();

@@ -21,6 +21,14 @@ const ResourceSet& Inventory::of(const std::string& state) const {
     return found->second;
 }
 
+Inventory Inventory::copy() const {
+    Inventory other;
+    other.sets_ = sets_;
+    other.queues_ = queues_;
+    other.config_ = config_.copy();
+    return other;
+}
+
 void Inventory::restrict(const Idset& ranks) {
     for (auto& [name, set] : sets_) set = set.copy_ranks(ranks & set.ranks());
 }

@@ -19,6 +19,7 @@ public:
 
     /// `all`, `up`, `down`, `allocated` or `free`. \throws Error EINVAL `Invalid resource state X specified`
     const ResourceSet& of(const std::string& state) const;
+    Inventory copy() const;
     /// Keep some ranks only.
     void restrict(const Idset& ranks);
     const Queues& queues() const noexcept { return queues_; }
