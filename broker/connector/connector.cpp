@@ -1,6 +1,7 @@
 #include "broker/connector/connector.hpp"
 
 #include "broker/host/module_host.hpp"
+#include "broker/router/rpc_tracker.hpp"
 
 #include <fmt/core.h>
 
@@ -37,7 +38,10 @@ public:
                          [this](const Error&) { connector_.on_closed(*this); });
     }
     /// As the provider of a service: requests come with the connector's id on top of the client's way back.
-    void deliver(Message message) override { send(std::move(message)); }
+    void deliver(Message message) override {
+        asked.sent(message);
+        send(std::move(message));
+    }
     void send(Message message) {
         ++sent;
         transport_.send(std::move(message));
@@ -49,6 +53,7 @@ public:
     Credentials credentials;
     std::uint64_t sent = 0, received = 0;
     std::set<std::string> services;
+    RpcTracker asked; // of its services
 
 private:
     Connector& connector_;
@@ -168,6 +173,7 @@ void Connector::on_message(Client& client, Message message) {
         message.push_route(client.uuid());
     }
     if (message.type == MessageType::control) return;
+    if (message.type == MessageType::response) client.asked.answered(message);
     router_.route(std::move(message), *this);
 }
 
@@ -234,6 +240,8 @@ void Connector::deliver(Message message) {
 
 void Connector::on_closed(Client& client) {
     for (const auto& service : client.services) router_.remove_service(service);
+    for (auto& request : client.asked.take_all())
+        router_.fail(request, EHOSTUNREACH, fmt::format("the provider of service {} disconnected", request.service()));
     std::vector<std::string> prefixes;
     client.subscriptions.for_each([&](const std::string& prefix) { prefixes.push_back(prefix); });
     for (const auto& prefix : prefixes) {

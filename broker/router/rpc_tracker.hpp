@@ -1,4 +1,5 @@
-// Requests that went to somebody who may vanish: a peer broker or a module process. When it does, each is answered.
+// Requests that went to somebody who may vanish: a peer broker, a module process, a client with a service. When it does,
+// each is answered.
 #pragma once
 
 #include <flux/message.hpp>
@@ -12,6 +13,7 @@ namespace flux::broker {
 class RpcTracker {
 public:
     void sent(const Message& request) {
+        if (request.noresponse() && request.topic.ends_with(".disconnect")) forget_sender(request.sender());
         if (request.noresponse() || request.matchtag() == matchtag_none) return;
         Message header = request;
         header.payload = {};
@@ -20,10 +22,6 @@ public:
     void answered(const Message& response) {
         if (response.streaming() && response.errnum() == 0) return;
         pending_.erase(key(response));
-    }
-    /// A requester is gone: its requests need no answer.
-    void forget_sender(std::string_view sender) {
-        std::erase_if(pending_, [&](const auto& entry) { return entry.second.sender() == sender; });
     }
     std::size_t size() const noexcept { return pending_.size(); }
     std::vector<Message> take_all() {
@@ -34,6 +32,10 @@ public:
     }
 
 private:
+    // A requester is gone: its requests need no answer.
+    void forget_sender(std::string_view sender) {
+        std::erase_if(pending_, [&](const auto& entry) { return entry.second.sender() == sender; });
+    }
     static std::string key(const Message& message) { return message.routes.key() + std::to_string(message.matchtag()); }
     std::unordered_map<std::string, Message> pending_;
 };
