@@ -43,6 +43,7 @@ public:
     void deliver(Message message) override;
     /// No more requests and events, only responses: it is finalizing.
     void close_requests() noexcept { requests_closed_ = true; }
+    bool takes_requests() const noexcept { return !requests_closed_ && !gone_; }
 
     /// Set by the host from `module.status`.
     ModuleStatus status = ModuleStatus::init;

@@ -21,7 +21,10 @@ public:
     void deliver(Message message) override {
         if (!holding_) {
             // A copy that ends may have had requests open to itself: their disconnects come when it is gone.
-            if (instance) instance->deliver(std::move(message));
+            if (instance && instance->takes_requests())
+                instance->deliver(std::move(message));
+            else
+                refuse(message);
             return;
         }
         // Protocols on matchtag 0 start over by hello.
@@ -49,8 +52,7 @@ public:
     }
     /// No copy will come: answer what was held as if the service were not there.
     void refuse() {
-        for (auto& message : std::exchange(held_, {}))
-            router_.fail(message, ENOSYS, "No service matching " + message.topic + " is registered");
+        for (auto& message : std::exchange(held_, {})) refuse(message);
     }
 
     ModuleSpec spec;
@@ -62,6 +64,10 @@ public:
     std::deque<std::chrono::steady_clock::time_point> deaths; ///< of its process, in the last minute
 
 private:
+    void refuse(const Message& request) {
+        router_.fail(request, ENOSYS, "No service matching " + request.topic + " is registered");
+    }
+
     Router& router_;
     bool holding_ = true;
     std::deque<Message> held_;

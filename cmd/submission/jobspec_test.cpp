@@ -46,8 +46,8 @@ TEST_CASE("options that set attributes") {
     CHECK(system_json({"-o", "a.b=[1]", "-ov"}) ==
           R"({"duration":0,"cwd":"/here","shell":{"options":{"a":{"b":[1]},"v":1}}})");
     CHECK(system_json({"--signal=@10", "--taskmap=cyclic:2"}) ==
-          R"({"duration":0,"cwd":"/here","shell":{"options":{"signal":{"signum":10,"timeleft":10.0},)"
-          R"("taskmap":{"scheme":"cyclic","value":"2"}}}})");
+          R"({"duration":0,"shell":{"options":{"taskmap":{"scheme":"cyclic","value":"2"},)"
+          R"("signal":{"signum":10,"timeleft":10.0}}},"cwd":"/here"})");
     CHECK(system_json({"--signal=SIGTERM", "--dependency=afterok:1?x=2"}) ==
           R"({"duration":0,"cwd":"/here","shell":{"options":{"signal":{"signum":15,"timeleft":60.0}}},)"
           R"("dependencies":[{"scheme":"afterok","value":"1","x":2}]})");
