@@ -55,8 +55,8 @@ kvs_script() {
         flux kvs dir | grep -qx "far -> other::k"; flux kvs dir | grep -qx "lnk -> a.b.c"
         flux kvs dir | grep -qx "lines = one..."
         flux kvs dir -w 20 | grep -qx "long = xxxxxxxxxx..."; [ $(flux kvs dir -w 0 | grep ^long | wc -c) = 208 ]
-        same flux kvs ls -1 <<<$(printf "a\nfar\nlines\nlnk\nlong")
-        same flux kvs ls -1F <<<$(printf "a.\nfar@\nlines\nlnk@\nlong")
+        same flux kvs ls -1 <<<$(printf "a\nfar\nlines\nlnk\nlong\nresource")
+        same flux kvs ls -1F <<<$(printf "a.\nfar@\nlines\nlnk@\nlong\nresource.")
         same flux kvs ls -w 40 a <<<"b       list    none    str"
         same flux kvs ls -w 20 a <<<$(printf "b       list\nnone    str")
         same flux kvs ls -1R a <<<$(printf "a:\nb\nlist\nnone\nstr\n\na.b:\nc\n\na.none:")
@@ -84,7 +84,7 @@ kvs_script() {
         flux kvs namespace create ns1 ns2
         flux kvs namespace list | grep -q "^NAMESPACE                                 OWNER      FLAGS$"
         flux kvs namespace list | grep -Eq "^ns1 {33} +[0-9]+ 0x00000000$"
-        fails "ns1" flux kvs namespace create ns1; grep -q "File exists" err
+        fails "namespace '"'ns1'"' exists" flux kvs namespace create ns1
         flux kvs put -N ns1 x=1; [ $(flux kvs get -N ns1 x) = 1 ]; fails "x: No such file" flux kvs get x
         [ $(FLUX_KVS_NAMESPACE=ns1 flux kvs get x) = 1 ]
         flux kvs copy -S ns1 -D primary x y; [ $(flux kvs get y) = 1 ]
