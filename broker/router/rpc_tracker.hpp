@@ -1,5 +1,5 @@
-// Requests that went to somebody who may vanish: a peer broker, a module process, a client with a service. When it does,
-// each is answered.
+// Requests that went to somebody who may vanish: a peer broker, a module process, a client with a service. When it
+// does, each is answered.
 #pragma once
 
 #include <flux/message.hpp>
