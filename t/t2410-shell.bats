@@ -67,7 +67,7 @@ load lib/common
 @test "signals reach the tasks of every shell" {
     run under_flux 2 '
         id=$(flux submit -N2 -n2 sh -c "trap \"exit 9\" USR1; echo ready; while :; do sleep 0.1; done")
-        flux job wait-event -t 30 -p guest.output -c 2 $id data >/dev/null
+        flux job wait-event -W -t 30 -p guest.output -c 2 $id data >/dev/null
         flux job kill -s USR1 $id
         code=0; flux job status $id || code=$?
         [ $code = 9 ]'

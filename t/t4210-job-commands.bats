@@ -6,7 +6,7 @@ with_flux() {
     local size=$1 script=$2
     shift 2
     under_flux "$size" "set +o pipefail # readers that have seen enough leave early
-        fails() { local code=\$1 text=\$2 rc=0; shift 2; \"\$@\" >out 2>err || rc=\$?; [ \$rc = \$code ] && grep -qF -- \"\$text\" err || { echo \"rc=\$rc: \$*\"; cat out err; exit 1; }; }
+        fails() { local code=\$1 text=\$2 rc=0; shift 2; \"\$@\" >out 2>err || rc=\$?; [ \$rc = \$code ] && { [ -z \"\$text\" ] || grep -qF -- \"\$text\" err; } || { echo \"rc=\$rc: \$*\"; cat out err; exit 1; }; }
         same() { diff - <(\"\$@\") || { echo \"differs: \$*\"; exit 1; }; }
         $script" "$@"
 }

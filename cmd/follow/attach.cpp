@@ -4,6 +4,7 @@
 #include "cmd/follow/interrupts.hpp"
 #include "cmd/follow/outcome.hpp"
 #include "cmd/follow/output_printer.hpp"
+#include "cmd/follow/output_tail.hpp"
 #include "cmd/follow/standard_input.hpp"
 #include "cmd/follow/status_line.hpp"
 
@@ -15,7 +16,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <deque>
 
 namespace flux::follow {
 namespace {
@@ -152,16 +152,14 @@ private:
     static Task<> follow_output(Attach* self) {
         try {
             EventWatch watch(self->handle_, self->id_, output_log, self->options_.tail ? initial_sentinel : 0);
-            std::deque<EventlogEntry> held;
+            OutputTail held(self->options_.tail.value_or(0));
             bool hold = self->options_.tail.has_value();
             while (auto item = co_await watch.next()) {
                 if (item->sentinel()) {
                     hold = false;
-                    for (const auto& event : held) self->print(event);
-                    held.clear();
+                    for (const auto& event : held.take()) self->print(event);
                 } else if (hold && item->event().name == "data") {
-                    held.push_back(item->event().copy());
-                    if (held.size() > *self->options_.tail) held.pop_front();
+                    held.add(item->event());
                 } else {
                     self->print(item->event());
                 }

@@ -1,5 +1,6 @@
 #include "cmd/follow/outcome.hpp"
 #include "cmd/follow/output_printer.hpp"
+#include "cmd/follow/output_tail.hpp"
 
 #include <flux/io_data.hpp>
 
@@ -97,4 +98,25 @@ TEST_CASE("exit codes") {
     CHECK(code({exception(1), finish(0)}) == 0);
     CHECK(code({exception(0)}) == 1);
     CHECK(code({}) == 1);
+}
+
+TEST_CASE("the last lines of output") {
+    auto text = [](std::vector<EventlogEntry> events) {
+        std::string all;
+        for (const auto& event : events) all += IoData::decode(event.context).data;
+        return all;
+    };
+    auto data = [](std::string_view text, bool eof = false) {
+        return EventlogEntry("data", IoData::encode("stdout", "0", text, eof));
+    };
+    OutputTail tail(2);
+    CHECK(tail.take().empty());
+    tail.add(data("one\n"));
+    CHECK(text(tail.take()) == "one\n");
+    tail.add(data("1\n2\n3\n4\n"));
+    tail.add(data("5\n"));
+    tail.add(data("", true));
+    CHECK(text(tail.take()) == "4\n5\n");
+    tail.add(data("1\n2\nrest"));
+    CHECK(text(tail.take()) == "2\nrest");
 }

@@ -93,7 +93,7 @@ private:
             else if (found == help_value || (found == 'h' && !by_key('h')))
                 throw help();
             else
-                give(found >= first_long_value ? row(found) : *by_key(static_cast<char>(found)));
+                give(found >= first_long_value ? row(found) : *by_key(static_cast<char>(found)), arguments);
         }
         for (auto index = ::optind; index < count; ++index)
             operands.emplace_back(arguments[static_cast<std::size_t>(index)]);
@@ -141,7 +141,12 @@ private:
         return nullptr;
     }
 
-    void give(const Option& option) {
+    void give(const Option& option, const std::vector<char*>& arguments) {
+        // A listing command takes the word after such an option for its value.
+        if (family() == Family::listing && option.value == Value::optional && !::optarg) {
+            char* next = arguments[static_cast<std::size_t>(::optind)];
+            if (next && next[0] != '-') ::optarg = next, ++::optind;
+        }
         const auto* meant = option.same_as.empty() ? &option : find_option(parsed_.command(), option.same_as);
         assert(meant);
         parsed_.given_.push_back({meant, ::optarg ? std::optional<std::string>(::optarg) : std::nullopt});

@@ -111,6 +111,17 @@ TEST_CASE("options: optional values are glued only", "[options]") {
     CHECK(options.operands() == std::vector<std::string>{"never"});
 }
 
+TEST_CASE("options: the next word may be an optional value of a listing command", "[options]") {
+    auto options = parsed(jobs, {"-w", "80", "-a"});
+    CHECK(options.get("width") == "80");
+    CHECK(options.has("a"));
+    CHECK(options.operands().empty());
+    options = parsed(jobs, {"-w", "-n", "x"});
+    CHECK(!options.find("width"));
+    CHECK(options.operands() == std::vector<std::string>{"x"});
+    CHECK(parsed(jobs, {"-w"}).has("width"));
+}
+
 TEST_CASE("options: a level is given or counted", "[options]") {
     CHECK(parsed(ping, {}).level("verbose") == 0);
     CHECK(parsed(ping, {"-v", "--verbose"}).level("verbose") == 2);

@@ -17,7 +17,7 @@ class Parsed;
 enum class Value {
     none,
     required, // glued or the next word
-    optional, // glued only: `--opt=V`, `-oV`
+    optional, // glued: `--opt=V`, `-oV`; of a listing command also the next word, if it is no option
 };
 
 /// One option. A row without `name` and `key` is a heading in the help. Names are literals: their ends are NUL.
