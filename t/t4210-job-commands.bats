@@ -28,7 +28,7 @@ with_flux() {
         fails 1 "JobID ƒ1 unknown" flux jobs ƒ1; fails 2 "invalid JobID" flux jobs x.y; fails 1 "Invalid filter specified: x" flux jobs -f x
         fails 1 "Error in user format: Unknown format field: x" flux jobs -o {x}; fails 1 "No such format x" flux jobs -o x; flux jobs -o help | grep -q "^  endreason"
         flux jobs -o get-config=default | grep -q "^\[formats.default\]"; flux jobs --color=always -a | grep -q "$(printf "\033\[01;31m")"
-        [ "$(FLUX_JOBS_FORMAT_DEFAULT="{id}" flux jobs -n $ok)" = $ok ]; [ "$(flux jobs -w 10 | awk "{print length}" | sort -u)" = 10 ]
+        [ "$(FLUX_JOBS_FORMAT_DEFAULT="{id}" flux jobs -n $ok)" = $ok ]; [ "$(flux jobs -w 10 | sed s/ƒ/f/ | awk "{print length}" | sort -u)" = 10 ]
         flux cancel --all -q'
     echo "$output"; [ "$status" -eq 0 ]
 }
