@@ -81,8 +81,8 @@ load lib/common
     echo "$output"; [ "$status" -eq 0 ]
 }
 
-@test "PMI: an MPI program spans shells" {
-    command -v mpicc.mpich >/dev/null || skip "no mpich"
+# An MPI program on two brokers of one host, built with compiler $1.
+mpi_program_spans_shells() {
     cat >hello.c <<'C'
 #include <mpi.h>
 #include <stdio.h>
@@ -96,7 +96,11 @@ int main(int argc, char** argv) {
     return MPI_Finalize();
 }
 C
-    mpicc.mpich hello.c -o hello
+    $1 hello.c -o hello
     run under_flux 2 '[ "$(flux run -N2 -n4 ./hello)" = "4 ranks, sum 6" ]'
     echo "$output"; [ "$status" -eq 0 ]
 }
+
+@test "PMI: an MPICH program spans shells" { mpi_program_spans_shells mpicc.mpich; }
+
+@test "PMI: an Open MPI program spans shells" { mpi_program_spans_shells mpicc.openmpi; }

@@ -97,6 +97,9 @@ private:
         environment["FLUX_PMI_LIBRARY_PATH"] = directory + "/libpmi.so";
         auto& path = environment["LD_LIBRARY_PATH"];
         path = path.empty() ? directory : directory + ':' + path;
+        // Open MPI names its shared memory by host and local rank: two shells of a job on one host must not meet there.
+        if (shell().option("mpi").try_as<std::string>() != "none")
+            environment["OMPI_MCA_btl_vader_backing_directory"] = environment["FLUX_JOB_TMPDIR"];
     }
 
     void receive(unsigned client, std::string_view line) {
