@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <clocale>
 #include <cstdlib>
 #include <getopt.h>
 
@@ -29,6 +30,7 @@ constexpr option options[] = {
 } // namespace
 
 int main(int argc, char** argv) {
+    std::setlocale(LC_CTYPE, ""); // job ids in texts begin with an f with hook where that can be shown
     flux::broker::Options parsed;
     for (int c; (c = ::getopt_long(argc, argv, "+v::S:c:h", options, nullptr)) != -1;) {
         std::string argument = optarg ? optarg : "";

@@ -5,10 +5,12 @@
 
 #include <fmt/core.h>
 
+#include <clocale>
 #include <cstdlib>
 #include <filesystem>
 
 int main(int argc, char** argv) {
+    std::setlocale(LC_CTYPE, "");
     if (argc != 2) {
         fmt::print(stderr, "Usage: flux-module-exec PATH\n");
         return 1;
