@@ -1,10 +1,11 @@
 // flux-broker: parse the command line and live.
 #include "broker/broker.hpp"
 
+#include <flux/parse_integer.hpp>
+
 #include <fmt/core.h>
 
 #include <clocale>
-#include <cstdlib>
 #include <getopt.h>
 
 namespace {
@@ -35,7 +36,15 @@ int main(int argc, char** argv) {
     for (int c; (c = ::getopt_long(argc, argv, "+v::S:c:h", options, nullptr)) != -1;) {
         std::string argument = optarg ? optarg : "";
         switch (c) {
-        case 'v': parsed.verbose = argument.empty() ? 1 : std::atoi(argument.c_str()); break;
+        case 'v': {
+            auto level = flux::parse_integer<int>(argument.empty() ? "1" : argument);
+            if (!level) {
+                fmt::print(stderr, "flux-broker: --verbose: '{}' is no level\n", argument);
+                return 1;
+            }
+            parsed.verbose = *level;
+            break;
+        }
         case 'S': {
             auto equals = argument.find('=');
             std::optional<std::string> value;
