@@ -9,7 +9,7 @@ watch_instance() {
     kvs_instance "$1" "
         look() { printf '{\"namespace\":\"%s\",\"key\":\"%s\",\"flags\":%s}' \"\${3:-primary}\" \"\$2\" \"\$1\"; }
         values() { jq --unbuffered -r '.val.data // \"-\" | if type == \"object\" then keys | join(\",\") else . end | @base64d? // .'; }
-        seen() { local i; exec 9< <(exec tail -s 0.05 -n +1 -F \"\$1\" 2>/dev/null); local tail=\$!; for ((i = 0; i < \$2; i++)); do read -r _ <&9; done; exec 9<&-; kill \$tail; }
+        seen() { local i; exec 9< <(exec tail -s 0.05 -n +1 -F \"\$1\" 2>/dev/null); local tail=\$!; for ((i = 0; i < \$2; i++)); do read -r _ <&9; done; exec 9<&-; kill \$tail 2>/dev/null || true; }
         ready() { flux module stats kvs-watch | jq -e \".watchers == \$1\" >/dev/null; }
         $2"
 }

@@ -8,7 +8,7 @@ kvs_instance() {
         on() { local rank=\$1; shift; FLUX_URI=local://\$(flux getattr rundir)/local-\$rank \"\$@\"; }
         rank1=\"env FLUX_URI=local://\$(flux getattr rundir)/local-1\"
         for m in content $STORE kvs kvs-watch; do
-            for ((r = 0; r < $size; r++)); do [ \$r -gt 0 -a \$m = content-sqlite ] || on \$r flux module load \$m; done
+            for ((r = 0; r < $size; r++)); do [ \$r -gt 0 -a \$m = content-sqlite ] || on \$r flux module load ${FLUX_TEST_PLACEMENT:-} \$m; done
         done
         val() { printf '{\"ver\":1,\"type\":\"val\",\"data\":\"%s\"}' \$(printf '%s' \"\$1\" | base64 -w0); }
         op() { printf '{\"key\":\"%s\",\"flags\":%s,\"dirent\":%s}' \"\$1\" \"\${3:-0}\" \"\$2\"; }
