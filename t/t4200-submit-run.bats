@@ -93,3 +93,18 @@ copy 4"
         held=$(flux submit --urgency=hold true); flux job attach $held & pid=$!; flux job urgency $held default; wait $pid'
     echo "$output"; [ "$status" -eq 0 ]
 }
+
+@test "a job cannot ask for more time than the instance has left" {
+    run under_flux 1 '
+        flux kvs get resource.R | python3 -c "
+import json, sys, time
+R = json.load(sys.stdin)
+R[\"execution\"][\"expiration\"] = time.time() + 600
+print(json.dumps(R))" >R
+        flux kvs put "resource.R=$(cat R)"
+        # job-manager hears of it by its watch, soon
+        until ! flux submit -t 20m true 2>err; do :; done
+        cat err; grep -q "exceeds remaining instance lifetime" err
+        flux run -t 5m true'
+    echo "$output"; [ "$status" -eq 0 ]
+}

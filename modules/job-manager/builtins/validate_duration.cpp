@@ -36,8 +36,8 @@ private:
     static Task<> follow(ValidateDuration* self) {
         kvs::Watch watch(self->host().handle(), "resource.R", kvs::WatchOptions().wait_create());
         while (auto R = co_await watch.next()) {
-            auto expiration = R->json().find("execution.expiration");
-            self->expiration_ = expiration.try_as<double>().value_or(0);
+            auto object = R->json();
+            self->expiration_ = object.find("execution.expiration").try_as<double>().value_or(0);
         }
     }
 
