@@ -7,6 +7,7 @@
 #include <flux/hostlist.hpp>
 #include <flux/idset.hpp>
 #include <flux/paths.hpp>
+#include <flux/pipe.hpp>
 
 #include <fmt/core.h>
 
@@ -18,7 +19,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,11 +77,10 @@ public:
 private:
     struct Broker {
         int pid = 0;
-        int pidfd = -1;
         int pmi_fd = -1;
         bool running = false;
         pmi::LineBuffer input;
-        std::unique_ptr<FdWatcher> exit_watcher;
+        std::unique_ptr<ExitWatcher> exit_watcher;
         std::unique_ptr<FdWatcher> pmi_watcher;
     };
 
@@ -123,9 +122,8 @@ private:
         ::close(fds[1]);
         broker.running = true;
         ++running_;
-        broker.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, broker.pid, 0));
-        broker.exit_watcher = std::make_unique<FdWatcher>(loop_, broker.pidfd, [this, rank](int) { on_exit(rank); });
-        broker.exit_watcher->watch(FdWatcher::readable);
+        auto ended = [this, rank](int status) { on_exit(rank, status); };
+        broker.exit_watcher = std::make_unique<ExitWatcher>(loop_, broker.pid, std::move(ended));
         broker.pmi_watcher = std::make_unique<FdWatcher>(loop_, broker.pmi_fd, [this, rank](int) { on_pmi(rank); });
         broker.pmi_watcher->watch(FdWatcher::readable);
         if (settings_.verbose > 0) fmt::print(stderr, "flux-start: {} (pid {}) started\n", rank, broker.pid);
@@ -161,14 +159,11 @@ private:
         }
     }
 
-    void on_exit(unsigned rank) {
+    void on_exit(unsigned rank, int status) {
         auto& broker = brokers_[rank];
-        int status = 0;
-        if (::waitpid(broker.pid, &status, WNOHANG) != broker.pid) return;
         broker.running = false;
         broker.exit_watcher.reset();
         broker.pmi_watcher.reset();
-        ::close(broker.pidfd);
         ::close(broker.pmi_fd);
         int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
         if (WIFSIGNALED(status))

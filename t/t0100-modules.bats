@@ -107,3 +107,15 @@ M() { echo "$FLUX_BUILD/test/modules/$1.so"; }
         flux ping -c1 dying; flux-t-rpc dying.die 2>err && exit 1; flux ping -c1 dying" -Svendor.module-limit=2s
     echo "$output"; [ "$status" -eq 0 ]
 }
+
+@test "a module process that cannot be started again is given up, and the broker goes on" {
+    run under_flux 1 "flux module load --exec $(M dying); broker=\$(flux getattr broker.pid)
+        mkfifo log; flux dmesg --follow >log & exec 4<log
+        prlimit --pid \$broker --nofile=1: # no more descriptors
+        kill -9 \$(pgrep -P \$broker -f modules/dying)
+        grep -m1 'dying module runtime failure' <&4
+        prlimit --pid \$broker --nofile=1024:
+        flux module list | grep dying && exit 1
+        flux module load --exec $(M dying); flux ping -c1 dying; flux module remove dying" -Sbroker.module-nopanic=1
+    echo "$output"; [ "$status" -eq 0 ]
+}

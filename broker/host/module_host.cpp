@@ -159,11 +159,16 @@ Task<> ModuleHost::start(ModuleSlot& slot, std::unique_ptr<Library> library, Jso
     slot.instance = std::make_unique<ModuleInstance>(loop_, make_uuid(), on_message);
     auto& instance = *slot.instance;
     router_.add(instance);
-    if (slot.spec.process) {
-        instance.on_lost = [this, name = slot.spec.name] { died(name); };
-        instance.start_process(environment_.exec_program, slot.spec.path);
-    } else {
-        instance.start_thread(std::move(library));
+    try {
+        if (slot.spec.process) {
+            instance.on_lost = [this, name = slot.spec.name] { died(name); };
+            instance.start_process(environment_.exec_program, slot.spec.path);
+        } else {
+            instance.start_thread(std::move(library));
+        }
+    } catch (const Error&) {
+        bury(slot);
+        throw;
     }
 
     auto welcome = Message::request("welcome");

@@ -8,8 +8,8 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <system_error>
 #include <unistd.h>
 
 extern char** environ;
@@ -31,8 +31,6 @@ ModuleInstance::~ModuleInstance() {
         thread_.detach();
         (void)library_.release();
     }
-    exit_watcher_.reset();
-    if (pidfd_ >= 0) ::close(pidfd_);
 }
 
 void ModuleInstance::start_thread(std::unique_ptr<Library> library) {
@@ -42,7 +40,7 @@ void ModuleInstance::start_thread(std::unique_ptr<Library> library) {
     transport_->start([this](Message message) { receive(std::move(message)); }, {});
     // The thread may outlive this object when it hangs, so it owns what it touches.
     auto exit = std::make_shared<ModuleExit>();
-    thread_ = std::thread([table = &library_->table(), channel = channel_, exit] {
+    auto run = [table = &library_->table(), channel = channel_, exit] {
         sigset_t all;
         ::sigfillset(&all);
         ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -53,12 +51,19 @@ void ModuleInstance::start_thread(std::unique_ptr<Library> library) {
         auto last = Message::control(control_thread_ended, 0);
         last.topic = exit->open_handles;
         channel->put(ChannelTransport::Side::broker, std::move(last));
-    });
+    };
+    try {
+        thread_ = std::thread(std::move(run));
+    } catch (const std::system_error& error) {
+        throw Error(error.code().value(), "cannot start a thread: " + errno_text(error.code().value()));
+    }
+    gone_ = false;
 }
 
 void ModuleInstance::start_process(const std::string& program, const std::string& path) {
     int fds[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0) throw Error(errno, "socketpair");
+    FileDescriptor childs_end(fds[1]);
     transport_ = std::make_unique<SocketTransport>(loop_, fds[0]);
     char accepted = 0; // the handshake byte of whoever makes the pair
     if (::write(fds[0], &accepted, 1) != 1) throw Error(errno, "socketpair");
@@ -79,7 +84,7 @@ void ModuleInstance::start_process(const std::string& program, const std::string
 
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, fds[1], child_fd);
+    ::posix_spawn_file_actions_adddup2(&actions, childs_end.get(), child_fd);
     posix_spawnattr_t attributes;
     ::posix_spawnattr_init(&attributes);
     sigset_t none, all;
@@ -92,17 +97,13 @@ void ModuleInstance::start_process(const std::string& program, const std::string
     int rc = ::posix_spawn(&pid_, program.c_str(), &actions, &attributes, argv.data(), environment.data());
     ::posix_spawn_file_actions_destroy(&actions);
     ::posix_spawnattr_destroy(&attributes);
-    ::close(fds[1]);
+    childs_end.reset();
     if (rc != 0) {
         pid_ = 0;
         throw Error(rc, fmt::format("{}: {}", program, errno_text(rc)));
     }
-    pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
-    exit_watcher_ = std::make_unique<FdWatcher>(loop_, pidfd_, [this](int) {
-        int wait_status = 0;
-        if (::waitpid(pid_, &wait_status, WNOHANG) == pid_) process_ended(wait_status);
-    });
-    exit_watcher_->watch(FdWatcher::readable);
+    exit_watcher_ = std::make_unique<ExitWatcher>(loop_, pid_, [this](int status) { process_ended(status); });
+    gone_ = false;
     transport_->start([this](Message message) { receive(std::move(message)); },
                       [](const Error&) {
                           // Its death tells more; a module that only closed its connection is about to exit.

@@ -5,6 +5,7 @@
 #include "broker/router/router.hpp"
 #include "broker/router/rpc_tracker.hpp"
 
+#include <flux/pipe.hpp>
 #include <flux/task.hpp>
 
 #include <chrono>
@@ -34,9 +35,10 @@ public:
     ModuleInstance(Loop& loop, std::string uuid, std::function<void(Message, ModuleInstance&)> on_message);
     ~ModuleInstance() override;
 
-    /// Run in a thread. The library must outlive this object's thread: see gone().
+    /// Run in a thread, once; when that throws, the object is of no more use. The library must outlive this object's
+    /// thread: see gone().
     void start_thread(std::unique_ptr<Library> library);
-    /// Run `flux-module-exec` with the module's path.
+    /// Run `flux-module-exec` with the module's path, likewise.
     void start_process(const std::string& program, const std::string& path);
 
     /// Requests, responses, events. Dropped once it is closed.
@@ -82,10 +84,9 @@ private:
     ModuleExit exit_;
     RpcTracker pending_; // of a process, which may vanish without a word
     int pid_ = 0;
-    int pidfd_ = -1;
-    std::unique_ptr<FdWatcher> exit_watcher_;
+    std::unique_ptr<ExitWatcher> exit_watcher_;
     bool requests_closed_ = false;
-    bool gone_ = false;
+    bool gone_ = true; // until it runs
     std::chrono::steady_clock::time_point last_message_ = std::chrono::steady_clock::now();
 };
 

@@ -1,5 +1,7 @@
 #include "broker/state/program.hpp"
 
+#include <flux/pipe.hpp>
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -21,10 +22,9 @@ struct Program::State {
     Loop& loop;
     Options options;
     int pid = 0;
-    int pidfd = -1;
-    int pipes[2] = {-1, -1};
+    FileDescriptor pipes[2];
     std::string partial[2];
-    std::unique_ptr<FdWatcher> exit_watcher;
+    std::unique_ptr<ExitWatcher> exit_watcher;
     std::unique_ptr<FdWatcher> readers[2];
     bool exited = false;
     int wait_status = 0;
@@ -34,7 +34,7 @@ struct Program::State {
 
     void read(int stream) {
         char buffer[4096];
-        ssize_t n = ::read(pipes[stream], buffer, sizeof buffer);
+        ssize_t n = ::read(pipes[stream].get(), buffer, sizeof buffer);
         if (n < 0 && errno == EAGAIN) return;
         auto& text = partial[stream];
         if (n > 0) text.append(buffer, static_cast<std::size_t>(n));
@@ -61,14 +61,14 @@ Program::Program(Loop& loop, Options options) : state_(std::make_unique<State>(l
 
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
-    int write_ends[2] = {-1, -1};
+    FileDescriptor write_ends[2];
     if (!state.options.foreground) {
         ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
         for (int stream : {0, 1}) {
             int fds[2];
             if (::pipe2(fds, O_CLOEXEC) < 0) throw Error(errno, "pipe");
-            state.pipes[stream] = fds[0];
-            write_ends[stream] = fds[1];
+            state.pipes[stream].reset(fds[0]);
+            write_ends[stream].reset(fds[1]);
             ::fcntl(fds[0], F_SETFL, O_NONBLOCK);
             ::posix_spawn_file_actions_adddup2(&actions, fds[1], 1 + stream);
         }
@@ -89,17 +89,14 @@ Program::Program(Loop& loop, Options options) : state_(std::make_unique<State>(l
     int rc = ::posix_spawnp(&state.pid, argv[0], &actions, &attributes, argv.data(), environment.data());
     ::posix_spawn_file_actions_destroy(&actions);
     ::posix_spawnattr_destroy(&attributes);
-    for (int fd : write_ends) {
-        if (fd >= 0) ::close(fd);
-    }
+    for (auto& end : write_ends) end.reset();
     if (rc != 0) throw Error(rc, fmt::format("{}: {}", argv_text[0], errno_text(rc)));
     if (state.options.foreground && state.options.own_group && ::isatty(0)) {
         ::tcgetattr(0, &state.terminal);
         state.took_terminal = ::tcsetpgrp(0, state.pid) == 0;
     }
-    state.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, state.pid, 0));
-    state.exit_watcher = std::make_unique<FdWatcher>(loop, state.pidfd, [state = state_.get()](int) {
-        if (::waitpid(state->pid, &state->wait_status, WNOHANG) != state->pid) return;
+    state.exit_watcher = std::make_unique<ExitWatcher>(loop, state.pid, [state = state_.get()](int status) {
+        state->wait_status = status;
         state->exited = true;
         state->exit_watcher.reset();
         if (state->took_terminal) {
@@ -109,22 +106,15 @@ Program::Program(Loop& loop, Options options) : state_(std::make_unique<State>(l
         }
         state->changed.notify_all();
     });
-    state.exit_watcher->watch(FdWatcher::readable);
     for (int stream : {0, 1}) {
-        if (state.pipes[stream] < 0) continue;
+        if (!state.pipes[stream]) continue;
         state.readers[stream] = std::make_unique<FdWatcher>(
-            loop, state.pipes[stream], [state = state_.get(), stream](int) { state->read(stream); });
+            loop, state.pipes[stream].get(), [state = state_.get(), stream](int) { state->read(stream); });
         state.readers[stream]->watch(FdWatcher::readable);
     }
 }
 
-Program::~Program() {
-    state_->exit_watcher.reset();
-    for (auto& reader : state_->readers) reader.reset();
-    for (int fd : {state_->pidfd, state_->pipes[0], state_->pipes[1]}) {
-        if (fd >= 0) ::close(fd);
-    }
-}
+Program::~Program() = default;
 
 Task<int> Program::wait() {
     auto& state = *state_;

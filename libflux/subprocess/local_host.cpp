@@ -43,10 +43,16 @@ struct LocalProcessHost::State : std::enable_shared_from_this<State> {
         watch_stops();
         pid_t pid = spawn_process(request.command, fds);
         if (pid < 0) return -pid;
+        std::unique_ptr<ExitWatcher> watcher;
+        try {
+            watcher = std::make_unique<ExitWatcher>(loop, pid, [this, id](int status) { on_exit(id, status); });
+        } catch (const Error& error) {
+            return error.errnum();
+        }
         auto& process = processes[id];
         process.pid = pid;
         process.process_group = request.command.process_group;
-        process.watcher = std::make_unique<ExitWatcher>(loop, pid, [this, id](int status) { on_exit(id, status); });
+        process.watcher = std::move(watcher);
         result.id = id;
         result.pid = pid;
         result.label = std::move(request.label);

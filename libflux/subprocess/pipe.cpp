@@ -261,14 +261,21 @@ std::string_view PipeWriter::pending() const noexcept { return state_->pending()
 
 ExitWatcher::ExitWatcher(Loop& loop, pid_t pid, std::function<void(int)> on_exit)
     : pidfd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {
-    if (!pidfd_) throw Error(errno, fmt::format("cannot watch process {}", pid));
+    int errnum = errno;
     auto on_ready = [this, pid, on_exit = std::move(on_exit)](int) {
         int status = 0;
         if (::waitpid(pid, &status, WNOHANG) == 0) return;
         watcher_->watch(0);
         on_exit(status);
     };
-    watcher_ = std::make_unique<FdWatcher>(loop, pidfd_.get(), std::move(on_ready));
+    try {
+        if (!pidfd_) throw Error(errnum, fmt::format("cannot watch process {}: {}", pid, errno_text(errnum)));
+        watcher_ = std::make_unique<FdWatcher>(loop, pidfd_.get(), std::move(on_ready));
+    } catch (const Error&) {
+        // Nobody would learn of its end or reap it.
+        if (::kill(pid, SIGKILL) == 0) ::waitpid(pid, nullptr, 0);
+        throw;
+    }
     watcher_->watch(FdWatcher::readable);
 }
 

@@ -6,7 +6,9 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <vector>
 
 using namespace flux;
@@ -43,6 +45,21 @@ std::vector<std::string> read_all(ReadMode mode, std::string_view text, std::siz
     loop.run();
     return seen;
 }
+
+/// While it lives, this process can open no further descriptor.
+class NoMoreDescriptors {
+public:
+    NoMoreDescriptors() {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        auto none = before_;
+        none.rlim_cur = 0;
+        ::setrlimit(RLIMIT_NOFILE, &none);
+    }
+    ~NoMoreDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+    rlimit before_{};
+};
 
 using Strings = std::vector<std::string>;
 
@@ -120,4 +137,35 @@ TEST_CASE("pipe writer: a reader that went away", "[subprocess]") {
     CHECK_THROWS_AS(writer.write("more"), Error);
     loop.run();
     CHECK(credit == 4);
+}
+
+TEST_CASE("exit watcher: tells the wait status once", "[subprocess]") {
+    Loop loop;
+    pid_t pid = ::fork();
+    if (pid == 0) ::_exit(3);
+    std::vector<int> seen;
+    ExitWatcher watcher(loop, pid, [&](int status) { seen.push_back(status); });
+    loop.run();
+    REQUIRE(seen.size() == 1);
+    CHECK(WEXITSTATUS(seen[0]) == 3);
+}
+
+TEST_CASE("exit watcher: a child that cannot be watched is ended and reaped", "[subprocess]") {
+    Loop loop;
+    pid_t pid = ::fork();
+    if (pid == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    int errnum = 0;
+    {
+        NoMoreDescriptors none;
+        try {
+            ExitWatcher watcher(loop, pid, [](int) {});
+        } catch (const Error& error) {
+            errnum = error.errnum();
+        }
+    }
+    CHECK(errnum == EMFILE);
+    CHECK(::waitpid(pid, nullptr, WNOHANG) == -1);
 }
