@@ -169,7 +169,9 @@ bool Library::unload() noexcept {
     if (!handle_) return true;
     auto handle = std::move(handle_);
     if (!unload_code) {
-        new boost::dll::shared_library(std::move(handle->library)); // stays mapped, on purpose
+        static auto& kept = *new std::vector<boost::dll::shared_library>;
+        std::lock_guard lock(in_use_mutex);
+        kept.push_back(std::move(handle->library));
         return true;
     }
     handle->library.unload();
