@@ -1,6 +1,5 @@
 // flux-module-exec PATH: run a module in this process, connected by FLUX_MODULE_URI.
-#include "broker/host/library.hpp"
-
+#include <flux/library.hpp>
 #include <flux/module.hpp>
 
 #include <fmt/core.h>
@@ -22,8 +21,9 @@ int main(int argc, char** argv) {
     }
     try {
         // This process ends with its module, so the file is loaded where it lies.
-        auto library = flux::broker::Library::open_in_place(argv[1]);
-        auto exit = flux::run_module(library->table(), [&](flux::Loop& loop) { return flux::connect_uri(loop, uri); });
+        auto library = flux::Library::open_in_place(argv[1], flux::module_library);
+        auto exit = flux::run_module(library->table<flux::ModuleTable>(),
+                                     [&](flux::Loop& loop) { return flux::connect_uri(loop, uri); });
         return exit.errnum == 0 ? 0 : 1;
     } catch (const std::exception& error) {
         fmt::print(stderr, "flux-module-exec: {}\n", error.what());

@@ -103,10 +103,10 @@ std::string ModuleHost::find_file(const std::string& path) const {
 
 Task<std::unique_ptr<Library>> ModuleHost::open(const ModuleSpec& spec) {
     std::unique_ptr<Library> library;
-    auto work = [&] { library = Library::open(spec.path, environment_.copies); };
+    auto work = [&] { library = Library::open(spec.path, environment_.copies, module_library); };
     PoolWork opening(work);
     co_await opening;
-    const char* own_name = library->table().name;
+    const char* own_name = library->table<ModuleTable>().name;
     if (own_name && *own_name && spec.name != own_name && base_name(spec.path) == spec.name)
         throw Error(EINVAL, fmt::format("mod_name {} != name {}", own_name, spec.name));
     co_return std::move(library);

@@ -40,7 +40,7 @@ void ModuleInstance::start_thread(std::unique_ptr<Library> library) {
     transport_->start([this](Message message) { receive(std::move(message)); }, {});
     // The thread may outlive this object when it hangs, so it owns what it touches.
     auto exit = std::make_shared<ModuleExit>();
-    auto run = [table = &library_->table(), channel = channel_, exit] {
+    auto run = [table = &library_->table<ModuleTable>(), channel = channel_, exit] {
         sigset_t all;
         ::sigfillset(&all);
         ::pthread_sigmask(SIG_BLOCK, &all, nullptr);

@@ -1,10 +1,10 @@
 // One running copy of a module: its thread or process, and the endpoint that messages reach it by.
 #pragma once
 
-#include "broker/host/library.hpp"
 #include "broker/router/router.hpp"
 #include "broker/router/rpc_tracker.hpp"
 
+#include <flux/library.hpp>
 #include <flux/pipe.hpp>
 #include <flux/task.hpp>
 

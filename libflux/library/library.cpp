@@ -1,4 +1,4 @@
-#include "broker/host/library.hpp"
+#include <flux/library.hpp>
 
 #define BOOST_DLL_USE_STD_FS
 #include <boost/dll/library_info.hpp>
@@ -21,7 +21,7 @@
 
 namespace fs = std::filesystem;
 
-namespace flux::broker {
+namespace flux {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -30,12 +30,27 @@ constexpr bool unload_code = false; // leak reports need the code to name places
 constexpr bool unload_code = true;
 #endif
 
-// Copies that are loaded now, or pinned by something: a second load of the same content needs a path of its own.
+// Copies that are loaded now, or pinned by something: a second load of the same content needs a path of its own. Those
+// of other hosts in this process, and of a host that was reloaded meanwhile, are found by what is mapped.
 std::mutex in_use_mutex;
 std::set<std::string> in_use;
 
+// How the table of every kind begins.
+struct TableHead {
+    std::uint32_t size;
+    std::uint16_t minor;
+    const char* abi_tag;
+};
+
+bool is_mapped(const std::string& file) noexcept {
+    void* mapped = ::dlopen(file.c_str(), RTLD_NOLOAD | RTLD_NOW);
+    if (mapped) ::dlclose(mapped);
+    return mapped;
+}
+
 // Look at the file without running any of its code: the ABI section's name is the tag.
-void check_abi(const std::string& path) {
+void check_abi(const std::string& path, const LibraryKind& kind) {
+    if (::access(path.c_str(), R_OK) < 0) throw Error(errno, fmt::format("{}: {}", path, errno_text(errno)));
     std::vector<std::string> sections;
     try {
         sections = boost::dll::library_info(path, true).sections();
@@ -47,7 +62,7 @@ void check_abi(const std::string& path) {
         if (section == abi_section) return;
         if (section.starts_with(".flux.abi.")) found = section.substr(std::strlen(".flux.abi."));
     }
-    if (found.empty()) throw Error(EINVAL, fmt::format("{}: not a flux module", path));
+    if (found.empty()) throw Error(EINVAL, fmt::format("{}: not a flux {}", path, kind.what));
     throw Error(EINVAL,
                 fmt::format("{}: built for another flux (ABI {}, this is {}): rebuild it", path, found, FLUX_ABI_TAG));
 }
@@ -93,7 +108,8 @@ std::string make_copy(const std::string& path, const std::string& copies) {
     auto base = fmt::format("{}/{}-{}", copies, fs::path(path).stem().string(), content_id(path));
     std::string copy = base + ".so";
     std::lock_guard lock(in_use_mutex);
-    for (unsigned n = 1; in_use.contains(copy); ++n) copy = fmt::format("{}-{}-{}.so", base, ::getpid(), n);
+    for (unsigned n = 1; in_use.contains(copy) || is_mapped(copy); ++n)
+        copy = fmt::format("{}-{}-{}.so", base, ::getpid(), n);
     if (!fs::exists(copy)) {
         auto fresh = fmt::format("{}.{}.{}", copy, ::getpid(), ++serial);
         std::error_code failure;
@@ -122,19 +138,18 @@ struct Library::Handle {
 Library::Library() = default;
 Library::~Library() { unload(); }
 
-std::unique_ptr<Library> Library::open(const std::string& path, const std::string& copies) {
-    if (::access(path.c_str(), R_OK) < 0) throw Error(errno, fmt::format("{}: {}", path, errno_text(errno)));
-    check_abi(path);
-    return load(path, make_copy(path, copies), true);
+std::unique_ptr<Library> Library::open(const std::string& path, const std::string& copies, const LibraryKind& kind) {
+    check_abi(path, kind);
+    return load(path, make_copy(path, copies), kind, true);
 }
 
-std::unique_ptr<Library> Library::open_in_place(const std::string& path) {
-    if (::access(path.c_str(), R_OK) < 0) throw Error(errno, fmt::format("{}: {}", path, errno_text(errno)));
-    check_abi(path);
-    return load(path, path, false);
+std::unique_ptr<Library> Library::open_in_place(const std::string& path, const LibraryKind& kind) {
+    check_abi(path, kind);
+    return load(path, path, kind, false);
 }
 
-std::unique_ptr<Library> Library::load(const std::string& path, const std::string& file, bool copied) {
+std::unique_ptr<Library> Library::load(const std::string& path, const std::string& file, const LibraryKind& kind,
+                                       bool copied) {
     std::unique_ptr<Library> result(new Library);
     result->path_ = path;
     result->handle_ = std::make_unique<Handle>();
@@ -150,13 +165,12 @@ std::unique_ptr<Library> Library::load(const std::string& path, const std::strin
         result->unload();
         throw Error(EINVAL, fmt::format("{}: {}", path, text));
     }
-    if (!handle.library.has(module_table_symbol)) {
+    if (!handle.library.has(kind.table_symbol)) {
         result->unload();
-        throw Error(EINVAL, fmt::format("{}: module does not define {}", path, module_table_symbol));
+        throw Error(EINVAL, fmt::format("{}: {} does not define {}", path, kind.what, kind.table_symbol));
     }
-    const auto& table = handle.library.get<const ModuleTable>(module_table_symbol);
-    if (table.size < sizeof(ModuleTable) || table.minor > module_abi_minor ||
-        std::strcmp(table.abi_tag, FLUX_ABI_TAG) != 0) {
+    const auto& table = handle.library.get<const TableHead>(kind.table_symbol);
+    if (table.size < kind.table_size || table.minor > kind.minor || std::strcmp(table.abi_tag, FLUX_ABI_TAG) != 0) {
         result->unload();
         throw Error(EINVAL, fmt::format("{}: built for another flux: rebuild it", path));
     }
@@ -176,12 +190,9 @@ bool Library::unload() noexcept {
     }
     handle->library.unload();
     // A copy that stays mapped stays in use: the next load of this content gets a path of its own.
-    if (void* mapped = ::dlopen(handle->file.c_str(), RTLD_NOLOAD | RTLD_NOW)) {
-        ::dlclose(mapped);
-        return false;
-    }
+    if (is_mapped(handle->file)) return false;
     if (handle->copied) release_copy(handle->file);
     return true;
 }
 
-} // namespace flux::broker
+} // namespace flux
