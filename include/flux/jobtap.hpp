@@ -5,6 +5,10 @@
 // comes after the event in hand, and is durable before anybody outside hears of it. Nothing that a plugin keeps in
 // memory survives its reload: job_create() and job_new() are called again for every active job, and the rest is in the
 // events that it posted.
+//
+// A callback that throws rejects or refuses where that is said below; anywhere else the failure is logged. A plugin is
+// really unloaded: what it starts runs in JobtapHost::scope(), and what it hands out ends with the plugin (a Timer that
+// is a member; the callbacks that JobtapHost takes are dropped with the plugin, those of Handle are not).
 #pragma once
 
 #include <flux/eventlog.hpp>
@@ -57,7 +61,10 @@ public:
     virtual Handle& handle() noexcept = 0;
     /// For the plugin's own tasks; aborted before it is unloaded.
     virtual Scope& scope() noexcept = 0;
+    /// The configuration of the instance.
     virtual JsonView config() const = 0;
+    /// What the plugin was loaded with: an object, empty when there was nothing.
+    virtual JsonView arguments() const = 0;
     virtual void log(LogLevel level, std::string_view text) = 0;
 
     /// An active job, or an inactive one that job_references() had named; nothing otherwise.

@@ -51,6 +51,7 @@ void Core::flush() {
         checkpoint.set("epoch", epoch);
         checkpoint.set("inactive_jobs", inactive);
         checkpoint.set("starttime", starttime);
+        checkpoint.set("jobtap", plugin_record.encode());
         ledger.transaction().put_json(checkpoint_key, checkpoint);
     }
     ledger.flush();

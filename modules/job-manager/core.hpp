@@ -5,6 +5,7 @@
 #include "engine.hpp"
 #include "jobs.hpp"
 #include "ledger.hpp"
+#include "plugin_record.hpp"
 #include "plugins.hpp"
 #include "queues.hpp"
 
@@ -26,6 +27,7 @@ struct Core {
     /// Jobs that are over and were read for plugins to look up during the request in hand.
     std::map<JobId, std::unique_ptr<Job>> references;
     Plugins plugins;
+    PluginRecord plugin_record;
     Queues queues;
     Archive archive;
     kvs::Writer writer;
@@ -46,6 +48,10 @@ struct Core {
 
     /// \throws Error EPERM when the requester is a mere user and the instance is in private mode
     void require_public(const Request& request) const;
+    /// Tell each plugin; what fails is logged.
+    template <class F> void tell_plugins(F&& visit) {
+        plugins.tell(visit, [this](const std::string& text) { handle.log(LogLevel::err, text); });
+    }
     /// An active job; null when it is not.
     Job* find_active(JobId id) noexcept;
     /// Answer a request about a job that is not active: `unknown job id` or `job is inactive`, with these errnums.

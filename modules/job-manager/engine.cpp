@@ -1,5 +1,7 @@
 #include "engine.hpp"
 
+#include <flux/jobspec.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +36,8 @@ Job& Engine::submit(std::unique_ptr<Job> taken, EventlogEntry submit) {
     } catch (...) {
         busy_ = outer;
         std::erase_if(queue_, [&](const Posted& posted) { return posted.id == job.id; });
-        plugins_.each([&](JobtapPlugin& plugin) { plugin.job_destroy(view); });
+        plugins_.tell([&](JobtapPlugin& plugin) { plugin.job_destroy(view); },
+                      [&](const std::string& text) { surroundings_.on_trouble(text); });
         jobs_.remove(job.id);
         throw;
     }
@@ -52,7 +55,8 @@ void Engine::adopt(const std::vector<JobId>& ids, double restarted) {
             auto* job = jobs_.find(id);
             if (!job || !job->active()) continue;
             if (create)
-                plugins_.each([&](JobtapPlugin& plugin) { plugin.job_create(view_of(*job)); });
+                plugins_.tell([&](JobtapPlugin& plugin) { plugin.job_create(view_of(*job)); },
+                              [&](const std::string& text) { surroundings_.on_trouble(text); });
             else
                 go_on(*job, job->last_event < restarted);
         }
@@ -72,8 +76,43 @@ void Engine::go_on(Job& job, bool restarted) {
         post(job, "flux-restart");
     else
         reprioritize(job);
+    if (job.state == JobState::sched) offer_resources(job);
     react(job);
     if (job.settled()) surroundings_.on_settled(job);
+}
+
+void Engine::introduce(const Plugins::Loaded& loaded) {
+    bool outer = std::exchange(busy_, true); // what the plugin posts comes when it knows all jobs
+    std::vector<Job*> active;
+    for (auto& [id, job] : jobs_.all()) {
+        if (job->active()) active.push_back(job.get());
+    }
+    auto tell = [&](const Job& job, auto action) {
+        try {
+            loaded.call(action);
+        } catch (const Error& error) {
+            surroundings_.on_trouble(fmt::format("{}: {}", job.id.f58(), loaded.explain(error)));
+        }
+    };
+    for (auto* job : active) {
+        auto view = view_of(*job);
+        tell(*job, [&](JobtapPlugin& plugin) { plugin.job_create(view); });
+    }
+    for (auto* job : active) {
+        auto view = view_of(*job);
+        bool depends = job->state == JobState::depend;
+        tell(*job, [&](JobtapPlugin& plugin) {
+            if (depends) {
+                for (auto dependency : JobspecView(job->jobspec).dependencies().elements())
+                    plugin.job_dependency(view, dependency.get<std::string_view>("scheme"), dependency);
+            }
+            plugin.job_new(view);
+            if (depends) plugin.job_depend(view);
+        });
+    }
+    for (auto* job : active) reprioritize(*job);
+    busy_ = outer;
+    if (!busy_) drain();
 }
 
 void Engine::post(Job& job, std::string_view name, Json context) {
@@ -113,18 +152,34 @@ void Engine::process(Job& job, Posted& posted) {
     record(job, entry, posted.exception);
     if (entry.name == "memo") tell_annotations(job);
     call_plugins(job, entry, job.state != previous);
+    if (job.state == JobState::sched && previous != JobState::sched) offer_resources(job);
     react(job);
 }
 
 void Engine::call_plugins(const Job& job, const EventlogEntry& entry, bool entered) {
     auto view = view_of(job);
+    auto failed = [&](const std::string& text) {
+        surroundings_.on_trouble(fmt::format("{}: plugin at '{}': {}", job.id.f58(), entry.name, text));
+    };
+    plugins_.tell([&](JobtapPlugin& plugin) { plugin.job_event(view, entry); }, failed);
+    if (entry.name == "jobspec-update")
+        plugins_.tell([&](JobtapPlugin& plugin) { plugin.job_update(view, entry.context); }, failed);
+    if (entered) plugins_.tell([&](JobtapPlugin& plugin) { call_entered(plugin, view); }, failed);
+}
+
+// A plugin may have resources for a job; the scheduler has no part in it then.
+void Engine::offer_resources(Job& job) {
     try {
-        plugins_.each([&](JobtapPlugin& plugin) { plugin.job_event(view, entry); });
-        if (entry.name == "jobspec-update")
-            plugins_.each([&](JobtapPlugin& plugin) { plugin.job_update(view, entry.context); });
-        if (entered) plugins_.entered(view);
+        auto R = plugins_.resources(view_of(job));
+        if (!R) return;
+        if (!R->is_object()) throw Error(EINVAL, "R from a plugin is no object");
+        ledger_.transaction().put(job_key(job.id, "R"), R->dump());
+        job.R = std::move(*R);
+        job.R.erase("scheduling");
+        post(job, "alloc", Json::object("bypass", true));
     } catch (const Error& error) {
-        surroundings_.on_trouble(fmt::format("{}: plugin at '{}': {}", job.id.f58(), entry.name, error.what()));
+        Exception exception("alloc", 0, error.what());
+        raise(job, exception);
     }
 }
 
@@ -168,10 +223,20 @@ void Engine::tell_annotations(Job& job) {
     });
 }
 
+// Without an answer a job waits for the plugin to change its mind.
+std::optional<std::int64_t> Engine::priority_of(const Job& job) {
+    try {
+        return plugins_.priority(view_of(job));
+    } catch (const Error& error) {
+        surroundings_.on_trouble(fmt::format("{}: no priority: {}", job.id.f58(), error.what()));
+        return std::nullopt;
+    }
+}
+
 void Engine::reprioritize(Job& job) {
     if (job.state == JobState::priority) return react(job);
     if (job.state != JobState::sched) return;
-    auto priority = plugins_.priority(view_of(job));
+    auto priority = priority_of(job);
     if (priority && *priority != job.priority) post(job, "priority", Json::object("priority", *priority));
 }
 
@@ -189,7 +254,7 @@ void Engine::react(Job& job) {
         if (job.dependencies.empty() && !queued(job.id, "dependency-add")) follow("depend");
         break;
     case JobState::priority:
-        if (auto priority = plugins_.priority(view_of(job))) follow("priority", Json::object("priority", *priority));
+        if (auto priority = priority_of(job)) follow("priority", Json::object("priority", *priority));
         break;
     case JobState::cleanup: {
         bool shells = job.shells == Shells::pending || job.shells == Shells::maybe;

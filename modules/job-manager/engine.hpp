@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -57,6 +58,9 @@ public:
     /// of the whole instance: jobs that have lived through it say so in their logs.
     void adopt(const std::vector<JobId>& ids, double restarted);
 
+    /// A plugin that was just admitted hears of all active jobs, then every priority is asked for again.
+    void introduce(const Plugins::Loaded& loaded);
+
     /// An event happens to a job. One that is impossible is reported and ignored.
     void post(Job& job, std::string_view name, Json context = {});
     void raise(Job& job, const Exception& exception);
@@ -81,6 +85,8 @@ private:
     void drain();
     void process(Job& job, Posted& posted);
     void call_plugins(const Job& job, const EventlogEntry& entry, bool entered);
+    std::optional<std::int64_t> priority_of(const Job& job);
+    void offer_resources(Job& job);
     void record(Job& job, const EventlogEntry& entry, bool exception = false);
     void tell_annotations(Job& job);
 

@@ -13,6 +13,7 @@ public:
     Handle& handle() noexcept override { std::terminate(); }
     Scope& scope() noexcept override { std::terminate(); }
     JsonView config() const override { return {}; }
+    JsonView arguments() const override { return {}; }
     void log(LogLevel, std::string_view) override {}
     std::optional<JobtapJob> lookup(JobId) override { return std::nullopt; }
     std::vector<JobId> active_jobs() const override { return {}; }
@@ -73,8 +74,8 @@ struct World final : Surroundings {
         plugin->engine = &engine;
         plugin->jobs = &jobs;
         auto loaded = std::make_unique<TestPlugin>("test", "");
-        loaded->plugin = std::move(made);
-        plugins.add(std::move(loaded));
+        loaded->plugin.reset(made.release());
+        plugins.admit(plugins.prepare(std::move(loaded)));
     }
     void on_event(const Job&, const EventlogEntry& entry) override { told += entry.name + " "; }
     void on_exception(const Job&, const EventlogEntry& entry) override {

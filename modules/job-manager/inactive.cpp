@@ -52,7 +52,7 @@ Task<> Inactive::read() {
     Archive::Visit keep = [this](JobId, std::unique_ptr<Job> job, const Error*) {
         if (!job || job->active()) return;
         add(*job);
-        core_.plugins.each([&](JobtapPlugin& plugin) { plugin.job_inactive_add(view_of(*job)); });
+        core_.tell_plugins([&](JobtapPlugin& plugin) { plugin.job_inactive_add(view_of(*job)); });
     };
     co_await core_.archive.load_each(std::move(ids), keep);
 }
@@ -112,7 +112,7 @@ void Inactive::remove(const std::vector<Entry>& entries, std::function<void()> d
         entries_.erase(entry);
         ends_.erase(id);
         core_.ledger.transaction().unlink(id.kvs());
-        core_.plugins.each([&](JobtapPlugin& plugin) { plugin.job_inactive_remove(id); });
+        core_.tell_plugins([&](JobtapPlugin& plugin) { plugin.job_inactive_remove(id); });
         ids->append(id);
     }
     core_.inactive = static_cast<std::int64_t>(entries_.size());

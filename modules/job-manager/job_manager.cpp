@@ -1,12 +1,11 @@
 // job-manager, on rank 0: jobs from their acceptance to their end. Everything on the module's thread; what is durable,
 // and what follows at reload: README.md. Fatal: the store refuses a commit, upon which the module starts over.
-#include "builtins/builtins.hpp"
 #include "control.hpp"
 #include "core.hpp"
 #include "exec.hpp"
 #include "inactive.hpp"
+#include "jobtap.hpp"
 #include "journal.hpp"
-#include "plugin_host.hpp"
 #include "queries.hpp"
 #include "sched.hpp"
 #include "submissions.hpp"
@@ -39,7 +38,8 @@ public:
           control_(core_),
           queries_(core_, sched_),
           updates_(core_, exec_),
-          inactive_(core_) {}
+          inactive_(core_),
+          jobtap_(core_, inactive_, [this] { return this->config(); }) {}
 
     Task<> start() override;
     Task<> stop() override;
@@ -51,7 +51,7 @@ public:
 private:
     void serve_all();
     void configure(JsonView config);
-    Task<> restore();
+    Task<> restore(Json checkpoint);
     void adopt_all(Json checkpoint, std::vector<std::unique_ptr<Job>> jobs);
 
     void on_event(const Job& job, const EventlogEntry& entry) override;
@@ -91,8 +91,8 @@ private:
     void sched_ready(Request request) { sched_.ready(std::move(request)); }
     void resource_status(Request request) { sched_.resource_status(std::move(request)); }
     void exec_hello(Request request) { exec_.hello(std::move(request)); }
-    void jobtap(Request request);
-    void jobtap_query(Request request);
+    Task<> jobtap(Request request) { return jobtap_.change(std::move(request)); }
+    void jobtap_query(Request request) { jobtap_.query(std::move(request)); }
     void disconnect(Request request);
 
     Core core_;
@@ -105,6 +105,7 @@ private:
     Queries queries_;
     Updates updates_;
     Inactive inactive_;
+    Jobtap jobtap_;
 };
 
 void JobManager::serve_all() {
@@ -145,20 +146,14 @@ Task<> JobManager::start() {
     serve_all();
     core_.owner = static_cast<std::uint32_t>(std::stoul(attr("security.owner")));
     configure(config());
-    for (auto& builtin : builtins()) {
-        auto loaded = std::make_unique<HostedPlugin>(core_, inactive_, std::string(builtin.name), "builtin",
-                                                     [this] { return config(); });
-        loaded->plugin = builtin.make(*loaded);
-        loaded->plugin->conf_update(config());
-        core_.plugins.add(std::move(loaded));
-    }
-    co_await restore();
+    auto checkpoint = co_await core_.archive.checkpoint();
+    co_await jobtap_.start(checkpoint["jobtap"]);
+    co_await restore(std::move(checkpoint));
     co_await handle().subscribe("heartbeat.pulse", [this](const Message&) { inactive_.on_heartbeat(); });
 }
 
-// What is in the store: active jobs, results nobody has fetched, the checkpoint.
-Task<> JobManager::restore() {
-    auto checkpoint = co_await core_.archive.checkpoint();
+// What is in the store: active jobs, results nobody has fetched.
+Task<> JobManager::restore(Json checkpoint) {
     auto ids = co_await core_.archive.marked_ids();
     bool marked = ids.has_value();
     // Another Flux has filled this store, or nobody has.
@@ -192,7 +187,7 @@ Task<> JobManager::restore() {
     std::vector<JobId> references;
     for (auto& job : jobs) {
         if (job->state != JobState::depend) continue;
-        core_.plugins.each([&](JobtapPlugin& plugin) { plugin.job_references(view_of(*job), references); });
+        core_.tell_plugins([&](JobtapPlugin& plugin) { plugin.job_references(view_of(*job), references); });
     }
     Archive::Visit refer = [this](JobId id, std::unique_ptr<Job> job, const Error*) {
         if (job && !job->active()) core_.references[id] = std::move(job);
@@ -249,10 +244,8 @@ void JobManager::on_settled(Job& job) {
         inactive_.add(job);
         core_.checkpoint_dirty = true; // with the next batch: a crash may lose the count, which is only told
         auto view = view_of(job);
-        core_.plugins.each([&](JobtapPlugin& plugin) {
-            plugin.job_inactive_add(view);
-            plugin.job_destroy(view);
-        });
+        core_.tell_plugins([&](JobtapPlugin& plugin) { plugin.job_inactive_add(view); });
+        core_.tell_plugins([&](JobtapPlugin& plugin) { plugin.job_destroy(view); });
         if (job.waitable())
             waits_.on_ended(job);
         else
@@ -330,19 +323,6 @@ void JobManager::queue_start(Request request) {
 void JobManager::queues_changed(const Request& request) {
     core_.save_checkpoint();
     core_.ledger.then([request] { request.respond(); });
-}
-
-void JobManager::jobtap(Request request) {
-    if (!request.json().get_or("query_only", false)) throw Error(ENOTSUP, "plugins cannot be loaded yet");
-    request.respond(Json::object("plugins", Json(core_.plugins.names())));
-}
-
-void JobManager::jobtap_query(Request request) {
-    auto name = request.json().get<std::string>("name");
-    auto& loaded = core_.plugins.get(name);
-    auto answer = Json::object("name", loaded.name, "path", loaded.path);
-    answer.update(loaded.plugin->query());
-    request.respond(std::move(answer));
 }
 
 void JobManager::disconnect(Request request) {

@@ -7,9 +7,37 @@
 
 namespace flux::job_manager {
 
+// All that the plugin's code has made goes before the code.
 HostedPlugin::~HostedPlugin() {
     for (auto& topic : topics_) core_.handle.unserve(topic);
-    plugin.reset(); // before what it was given
+    callbacks_.reset();
+    plugin.reset();
+    if (library_ && !library_->unload()) log(LogLevel::warning, "something pins the code, it stays in memory");
+}
+
+void HostedPlugin::make(std::unique_ptr<JobtapPlugin> (*function)(JobtapHost&)) {
+    plugin.reset(function(*this).release());
+}
+
+void HostedPlugin::make(std::unique_ptr<Library> library) {
+    library_ = std::move(library);
+    auto& table = library_->table<JobtapTable>();
+    plugin = {guarded([&] { return table.create(*this); }), DestroyPlugin(table.destroy)};
+}
+
+std::function<void()> HostedPlugin::keep(std::function<void()> callback) {
+    auto at = callbacks_->insert(callbacks_->end(), std::move(callback));
+    return [this, at, callbacks = std::weak_ptr<Callbacks>(callbacks_)] {
+        auto alive = callbacks.lock();
+        if (!alive) return;
+        auto callback = std::move(*at);
+        alive->erase(at);
+        try {
+            guarded(callback);
+        } catch (const Error& error) {
+            core_.handle.log(LogLevel::err, explain(error));
+        }
+    };
 }
 
 void HostedPlugin::log(LogLevel level, std::string_view text) {

@@ -35,24 +35,59 @@ JobtapJob view_of(const Job& job) noexcept {
 
 Plugins::Loaded::~Loaded() = default;
 
+// What leaves here was made here: nothing of the plugin's code is in it.
+void Plugins::Loaded::rethrow() const {
+    try {
+        throw;
+    } catch (const Error& error) {
+        throw Error(error.errnum(), error.text());
+    } catch (const std::exception& error) {
+        throw Error(EINVAL, fmt::format("{}: {}", name, error.what()));
+    } catch (...) {
+        throw Error(EINVAL, name + ": exception of an unknown type");
+    }
+}
+
+std::string Plugins::Loaded::explain(const Error& error) const {
+    std::string text = error.what();
+    return text.starts_with(name + ": ") ? text : name + ": " + text;
+}
+
+Plugins::List::iterator Plugins::position(List& list, const Loaded& loaded) noexcept {
+    return std::find_if(list.begin(), list.end(), [&](const auto& other) { return other.get() == &loaded; });
+}
+
+Plugins::Loaded& Plugins::prepare(std::unique_ptr<Loaded> loaded) { return *aside_.emplace_back(std::move(loaded)); }
+
+void Plugins::admit(Loaded& loaded) { all_.splice(all_.end(), aside_, position(aside_, loaded)); }
+
+Task<> Plugins::drop(Loaded& loaded) {
+    auto at = position(all_, loaded);
+    if (at != all_.end()) aside_.splice(aside_.end(), all_, at);
+    co_await loaded.close();
+    aside_.erase(position(aside_, loaded));
+}
+
+Task<> Plugins::clear() {
+    while (!aside_.empty()) co_await drop(*aside_.back());
+    while (!all_.empty()) co_await drop(*all_.back());
+}
+
 std::vector<std::string> Plugins::names() const {
     std::vector<std::string> names;
     for (auto& loaded : all_) names.push_back(loaded->name);
     return names;
 }
 
-Plugins::Loaded& Plugins::get(std::string_view name) const {
-    for (auto& loaded : all_) {
-        if (loaded->name == name) return *loaded;
-    }
-    throw Error(ENOENT, fmt::format("no such plugin '{}'", name));
+Plugins::Loaded* Plugins::find(std::string_view name) const noexcept {
+    auto found = std::find_if(all_.begin(), all_.end(), [&](const auto& loaded) { return loaded->name == name; });
+    return found == all_.end() ? nullptr : found->get();
 }
 
-Task<> Plugins::clear() {
-    while (!all_.empty()) {
-        co_await all_.back()->close();
-        all_.pop_back();
-    }
+Plugins::Loaded& Plugins::get(std::string_view name) const {
+    auto* loaded = find(name);
+    if (!loaded) throw Error(ENOENT, fmt::format("no such plugin '{}'", name));
+    return *loaded;
 }
 
 void Plugins::create(const JobtapJob& job) const {
@@ -71,18 +106,6 @@ void Plugins::dependencies(const JobtapJob& job) const {
     }
 }
 
-void Plugins::entered(const JobtapJob& job) const {
-    each([&](JobtapPlugin& plugin) {
-        switch (job.state) {
-        case JobState::depend: return plugin.job_depend(job);
-        case JobState::run: return plugin.job_run(job);
-        case JobState::cleanup: return plugin.job_cleanup(job);
-        case JobState::inactive: return plugin.job_inactive(job);
-        default: return;
-        }
-    });
-}
-
 std::optional<std::int64_t> Plugins::priority(const JobtapJob& job) const {
     if (job.urgency == urgency_hold) return priority_min;
     if (job.urgency == urgency_expedite) return priority_max;
@@ -93,6 +116,24 @@ std::optional<std::int64_t> Plugins::priority(const JobtapJob& job) const {
     });
     if (answer.is_unavailable()) return std::nullopt;
     return std::clamp(answer.value(), priority_min, priority_max);
+}
+
+std::optional<Json> Plugins::resources(const JobtapJob& job) const {
+    std::optional<Json> R;
+    each([&](JobtapPlugin& plugin) {
+        if (auto answer = plugin.job_sched(job)) R = std::move(answer);
+    });
+    return R;
+}
+
+void call_entered(JobtapPlugin& plugin, const JobtapJob& job) {
+    switch (job.state) {
+    case JobState::depend: return plugin.job_depend(job);
+    case JobState::run: return plugin.job_run(job);
+    case JobState::cleanup: return plugin.job_cleanup(job);
+    case JobState::inactive: return plugin.job_inactive(job);
+    default: return;
+    }
 }
 
 } // namespace flux::job_manager

@@ -33,7 +33,7 @@ Task<> Submissions::look_up(const std::vector<std::unique_ptr<Job>>& jobs) {
     std::vector<JobId> ids;
     for (auto& job : jobs) {
         if (job->id <= known_) ids.push_back(job->id);
-        core_.plugins.each([&](JobtapPlugin& plugin) { plugin.job_references(view_of(*job), ids); });
+        core_.tell_plugins([&](JobtapPlugin& plugin) { plugin.job_references(view_of(*job), ids); });
     }
     std::sort(ids.begin(), ids.end());
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
