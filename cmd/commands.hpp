@@ -24,6 +24,7 @@ extern const options::Command cmd_help;
 extern const options::Command cmd_hostlist;
 extern const options::Command cmd_job;
 extern const options::Command cmd_jobs;
+extern const options::Command cmd_jobtap;
 extern const options::Command cmd_kvs;
 extern const options::Command cmd_logger;
 extern const options::Command cmd_lptest;
@@ -66,6 +67,7 @@ inline constexpr Entry commands[] = {
     {"hostlist", &cmd_hostlist},
     {"job", &cmd_job},
     {"jobs", &cmd_jobs},
+    {"jobtap", &cmd_jobtap},
     {"kvs", &cmd_kvs},
     {"logger", &cmd_logger},
     {"lptest", &cmd_lptest},
