@@ -100,7 +100,7 @@ Task<> Core::start_tasks() {
 }
 
 void Core::start_task(LocalTask& task) {
-    for (auto& [name, plugin] : plugins_) plugin->task_init(task);
+    each_plugin(&Plugin::task_init, task);
     for (auto& argument : task.argv())
         if (argument.find("{{") != argument.npos) argument = render(argument, job_.rank, &task);
     task.environment()["FLUX_TASK_RANK"] = std::to_string(task.rank());
@@ -116,7 +116,7 @@ void Core::start_task(LocalTask& task) {
     ++running_tasks_;
     add_hold();
     if (pending_signal_) task.kill(pending_signal_);
-    for (auto& [name, plugin] : plugins_) plugin->task_fork(task);
+    each_plugin(&Plugin::task_fork, task);
 }
 
 void Core::task_completed(LocalTask& task) {

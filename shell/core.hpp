@@ -94,6 +94,7 @@ private:
     bool each_plugin(const char* what, const std::function<void(Plugin&)>& call) noexcept;
     /// \throws Error naming the plugin that failed.
     Task<> each_plugin(Task<> (Plugin::*point)());
+    void each_plugin(void (Plugin::*point)(ShellTask&), ShellTask& task);
 
     // core_environment.cpp: what the tasks find
     void enter_directory();

@@ -22,6 +22,17 @@ std::string read_text(const std::string& path) {
     return text.str();
 }
 
+// Whatever a plugin throws is an Error that names it.
+template <class F> auto naming(const std::string& plugin, F&& call) {
+    try {
+        return call();
+    } catch (const Error& error) {
+        throw Error(error.errnum(), plugin + ": " + error.what());
+    } catch (const std::exception& error) {
+        throw Error(EINVAL, plugin + ": " + error.what());
+    }
+}
+
 } // namespace
 
 void Core::load_plugins() {
@@ -38,7 +49,8 @@ void Core::load_plugins() {
         if (!file) continue;
         log(Level::trace, "shell", "loading plugin " + *file);
         const auto& table = load_plugin(*file);
-        plugins_.push_back(LoadedPlugin{table.name, table.create(*this)});
+        auto* plugin = naming(table.name, [&] { return table.create(*this); });
+        plugins_.push_back(LoadedPlugin{table.name, plugin});
     }
 }
 
@@ -63,7 +75,7 @@ void Core::apply_taskmap() {
         set_taskmap(job_, Taskmap::hostfile(read_text(value), hosts, job_.ntasks));
     } else {
         for (auto& [name, plugin] : plugins_) {
-            auto map = plugin->map_tasks(scheme, value);
+            auto map = naming(name, [&] { return plugin->map_tasks(scheme, value); });
             if (!map) continue;
             set_taskmap(job_, std::move(*map));
             return;
@@ -85,6 +97,10 @@ bool Core::each_plugin(const char* what, const std::function<void(Plugin&)>& cal
     return good;
 }
 
+void Core::each_plugin(void (Plugin::*point)(ShellTask&), ShellTask& task) {
+    for (auto& [name, plugin] : plugins_) naming(name, [&] { (plugin->*point)(task); });
+}
+
 Task<> Core::each_plugin(Task<> (Plugin::*point)()) {
     for (std::size_t i = 0; i < plugins_.size(); ++i) {
         try {
@@ -93,6 +109,8 @@ Task<> Core::each_plugin(Task<> (Plugin::*point)()) {
             throw;
         } catch (const Error& error) {
             throw Error(error.errnum(), plugins_[i].name + ": " + error.what());
+        } catch (const std::exception& error) {
+            throw Error(EINVAL, plugins_[i].name + ": " + error.what());
         }
     }
 }
