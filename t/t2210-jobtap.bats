@@ -169,3 +169,17 @@ EOT
     run inside 'fails "errno 1:" flux-t-rpc -u 1234 job-manager.jobtap "{\"remove\":\"all\"}"'
     echo "$output"; [ "$status" -eq 0 ]
 }
+
+@test "a plugin whose loading was acknowledged is there after kill -9" {
+    run inside 'flux jobtap load $PLUGINS/probe.so a=1; kill -9 $(flux getattr broker.pid)' -Sstatedir="$PWD/state"
+    run inside 'is probe.so "$(flux jobtap list)"; flux jobtap query probe.so | grep -q "\"a\": *1"' -Sstatedir="$PWD/state"
+    echo "$output"; [ "$status" -eq 0 ]
+}
+
+@test "plugins work when job-manager is a process of its own" {
+    run inside '
+        flux module remove job-manager; flux module load --exec job-manager
+        flux jobtap load $PLUGINS/probe.so; id=$(submit); is "create validate new depend sched " "$(calls $id)"
+        flux jobtap remove probe.so; cancel $id; drain'
+    echo "$output"; [ "$status" -eq 0 ]
+}

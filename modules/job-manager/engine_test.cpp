@@ -49,13 +49,19 @@ public:
         return true;
     }
     Priority job_priority(const JobtapJob& job) override {
+        if (rude) throw std::runtime_error("no idea");
         return known ? Priority(job.urgency * factor) : Priority::unavailable();
     }
+    std::optional<Json> job_sched(const JobtapJob&) override {
+        return own.is_null() ? std::nullopt : std::optional(own.copy());
+    }
     void job_run(const JobtapJob& job) override {
+        if (rude) throw std::runtime_error("too bad");
         if (prolog) engine->post(*jobs->find(job.id), "prolog-start", Json::object("description", "p"));
     }
     void job_destroy(const JobtapJob&) override { ++destroyed; }
-    bool reject = false, known = true, prolog = false;
+    bool reject = false, known = true, prolog = false, rude = false;
+    Json own; // R that the scheduler has no part in
     int factor = 1, destroyed = 0;
     Engine* engine = nullptr;
     Jobs* jobs = nullptr;
@@ -274,4 +280,51 @@ TEST_CASE("engine: times in a log never go back", "[job-manager]") {
     w.engine.post(job, "memo", Json::object("a", 1));
     CHECK(job.last_event == 100);
     CHECK(decode_eventlog(job.eventlog).back().timestamp == 100);
+}
+
+TEST_CASE("engine: exceptions of a plugin's own stop nothing but what they refuse", "[job-manager]") {
+    World w;
+    w.plugin->rude = true;
+    auto& job = w.submit(1);
+    CHECK(w.settle() == "submit validate depend [PRIORITY] ");
+    CHECK(w.trouble == JobId(1).f58() + ": no priority: test: no idea");
+    w.plugin->rude = false;
+    w.engine.reprioritize(job);
+    CHECK(w.settle() == "priority [SCHED] ");
+    w.trouble.clear();
+    w.plugin->rude = true;
+    w.engine.post(job, "alloc");
+    CHECK(w.settle() == "alloc [RUN] ");
+    CHECK(w.trouble == JobId(1).f58() + ": plugin at 'alloc': test: too bad");
+}
+
+TEST_CASE("engine: a plugin gives a job resources", "[job-manager]") {
+    World w;
+    w.plugin->own = Json::object("version", 1);
+    auto& job = w.submit(1);
+    CHECK(w.settle() == "submit validate depend priority alloc [RUN] ");
+    CHECK(job.alloc_bypass);
+    CHECK(job.R.get<int>("version") == 1);
+    w.plugin->own = Json::array();
+    w.submit(2);
+    CHECK(w.settle() == "submit validate depend priority exception !alloc clean [INACTIVE] ");
+}
+
+TEST_CASE("engine: a plugin that comes later hears of active jobs", "[job-manager]") {
+    World w;
+    auto& waiting = w.submit(1);
+    auto& depending = w.submit(2, R"({"dependencies":[{"scheme":"test","value":"a"}]})");
+    w.settle();
+    auto made = std::make_unique<Behaviour>(w.host);
+    made->engine = &w.engine;
+    made->jobs = &w.jobs;
+    made->factor = 3;
+    auto loaded = std::make_unique<TestPlugin>("late", "");
+    loaded->plugin.reset(made.release());
+    auto& late = w.plugins.prepare(std::move(loaded));
+    CHECK_FALSE(w.plugins.contains("late"));
+    w.plugins.admit(late);
+    w.engine.introduce(late);
+    CHECK(waiting.priority == 48);
+    CHECK(names(depending) == "submit dependency-add validate dependency-add ");
 }
