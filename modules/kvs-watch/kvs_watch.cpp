@@ -57,6 +57,7 @@ struct Monitor {
     Condition changed;
     std::int64_t owner = -1;
     std::optional<kvs::Root> root;
+    unsigned removals = 0;
     std::vector<WatcherPtr> watchers;
 };
 
@@ -221,6 +222,7 @@ private:
         if (watcher->snapshot) co_return co_await look(watcher, kvs::Root(*watcher->snapshot, 0), Cause::changed);
         for (;;) {
             watcher->created = false;
+            auto removals = monitor->removals;
             auto query = Json::object("key", watcher->key, "flags", watcher->progress.lookup_flags(), "namespace",
                                       watcher->name_space);
             auto options = CallOptions().credentials(watcher->request.credentials());
@@ -237,7 +239,9 @@ private:
                 kvs::Root root(payload.get<Blobref>("rootref"), payload.get<std::int64_t>("rootseq"));
                 if (!monitor->root || monitor->root->sequence < root.sequence) monitor->root = root;
                 auto cause = watcher->resumed ? Cause::changed : Cause::named;
-                co_return co_await found(watcher, *response, root, cause);
+                co_await found(watcher, *response, root, cause);
+                if (watcher->over || monitor->removals == removals) co_return;
+                throw Error(ENOTSUP); // the namespace went while the answer was on its way
             }
             while (!watcher->created && !watcher->over) co_await watcher->changed.wait();
             if (watcher->over) co_return;
@@ -347,6 +351,7 @@ private:
         for (const auto& watcher : monitor.watchers)
             if (watcher->sequence >= 0) ended.push_back(watcher); // it has seen it
         monitor.root.reset();
+        ++monitor.removals;
         for (const auto& watcher : ended) {
             watcher->request.fail(ENOTSUP);
             remove(watcher);
