@@ -23,3 +23,11 @@ fails_with() {
 }
 @test "a shell plugin that throws in init ends the job" { fails_with "-o throwing=init" "throwing: thrown on purpose"; }
 @test "a shell plugin that throws at the end is reported" { fails_with "-o throwing=exit" "exit failed: thrown on purpose"; }
+@test "who follows a job that fails early sees its end" {
+    run under_flux 1 '
+        for i in 1 2 3 4 5 6 7 8 9 10; do
+            code=0; timeout -k 1 10 flux run -o no_table true 2>err || code=$?
+            [ $code != 0 ] && [ $code != 124 ] && [ $code != 137 ] && grep -q "not a shell plugin" err
+        done' -Sconf.shell_pluginpath="$FLUX_BUILD/test/shell"
+    echo "$output"; [ "$status" -eq 0 ]
+}
