@@ -47,10 +47,8 @@ Broker::Broker(Options options)
     machine_.log = [this](LogLevel level, const std::string& text) { log(level, text); };
 }
 
-Broker::~Broker() = default;
-
-int Broker::run() {
-    int code = run_task<int>(scope_, &Broker::run_life, this);
+// The parts call back into the broker while they go, so they go before its members, however run() ended.
+Broker::~Broker() {
     signals_.clear();
     scope_.abort();
     loop_.run_ready();
@@ -60,8 +58,9 @@ int Broker::run() {
     host_.reset();
     handle_.reset();
     remove_directories();
-    return code;
 }
+
+int Broker::run() { return run_task<int>(scope_, &Broker::run_life, this); }
 
 Task<int> Broker::run_life(Broker* self) { return self->life(); }
 

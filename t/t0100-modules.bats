@@ -111,6 +111,7 @@ M() { echo "$FLUX_BUILD/test/modules/$1.so"; }
 @test "a module process that cannot be started again is given up, and the broker goes on" {
     run under_flux 1 "flux module load --exec $(M dying); broker=\$(flux getattr broker.pid)
         mkfifo log; flux dmesg --follow >log & exec 4<log
+        flux logger following; grep -m1 following <&4
         prlimit --pid \$broker --nofile=1: # no more descriptors
         kill -9 \$(pgrep -P \$broker -f modules/dying)
         grep -m1 'dying module runtime failure' <&4
