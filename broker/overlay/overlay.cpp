@@ -1,5 +1,7 @@
 #include "broker/overlay/overlay.hpp"
 
+#include "broker/overlay/receipts.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -13,10 +15,15 @@ namespace flux::broker {
 namespace {
 
 // Range of link protocols that this broker speaks; a link needs an overlap.
-constexpr int protocol = 1;
-constexpr int protocol_min = 1;
+constexpr int protocol = 2;
+constexpr int protocol_min = 2;
 
-enum ControlType : std::uint32_t { control_heartbeat = 0, control_status = 1, control_disconnect = 2 };
+enum ControlType : std::uint32_t {
+    control_heartbeat = 0,
+    control_status = 1,
+    control_disconnect = 2,
+    control_gone = 3, ///< status: number of a message of a stream, see Receipts
+};
 
 sockaddr_un unix_address(const std::string& path) {
     sockaddr_un address{};
@@ -43,12 +50,19 @@ const char* to_string(SubtreeStatus status) noexcept {
 /// One connection to a peer broker. It is an endpoint of the router once its hello is done.
 class Overlay::Link final : public Endpoint {
 public:
-    Link(Overlay& overlay, Loop& loop, int fd) : Endpoint("", Kind::peer), transport_(loop, fd) {
+    Link(Overlay& overlay, Loop& loop, int fd)
+        : Endpoint("", Kind::peer),
+          number(++overlay.last_link_),
+          receipts([inject = overlay.arrivals_.injector(), link = number](std::uint32_t message) {
+              inject(Message::control(link, message));
+          }),
+          transport_(loop, fd) {
         transport_.start([&overlay, this](Message message) { overlay.on_message(*this, std::move(message)); },
                          [&overlay, this](const Error& error) { overlay.on_closed(*this, error); });
     }
     void deliver(Message message) override {
         if (message.type == MessageType::request) tracker.sent(message);
+        receipts.sent(message);
         transport_.send(std::move(message));
     }
     /// A message of the link itself, not of those that use it.
@@ -56,10 +70,12 @@ public:
     void set_uuid(std::string uuid) { uuid_ = std::move(uuid); }
     void flush() noexcept { transport_.flush(); }
 
+    const std::uint32_t number;
     std::uint32_t rank = nodeid_any;
     bool upward = false; ///< to the parent
     bool joined = false; ///< hello is done
     RpcTracker tracker;
+    Receipts receipts;
 
 private:
     SocketTransport transport_;
@@ -70,7 +86,9 @@ Overlay::Overlay(Loop& loop, Router& router, Handle& handle, Topology topology, 
       router_(router),
       handle_(handle),
       topology_(std::move(topology)),
-      environment_(std::move(environment)) {
+      environment_(std::move(environment)),
+      arrivals_(loop, std::make_shared<Channel>(), Channel::Side::broker) {
+    arrivals_.start([this](Message gone) { on_gone(gone); }, {});
     for (auto rank : topology_.children(environment_.rank)) children_[rank];
     router_.parent = [this]() -> Endpoint* { return parent_ && parent_->joined ? parent_.get() : nullptr; };
     router_.child_towards = [this](std::uint32_t rank) -> Endpoint* {
@@ -156,7 +174,7 @@ Task<Json> Overlay::join(std::string path) {
     auto answer = hello_answer_->json().copy();
     parent_->set_uuid(answer.get<std::string>("uuid"));
     parent_->joined = true;
-    router_.add(*parent_);
+    add(*parent_);
     router_.set_event_sequence(answer.get<std::uint32_t>("sequence"));
     reported_ = status();
     router_.all_subscriptions().for_each([this](const std::string& prefix) { router_.on_subscription(prefix, true); });
@@ -194,11 +212,13 @@ void Overlay::on_message(Link& link, Message message) {
     }
     if (!link.joined) return; // nothing else is taken before hello
     if (message.type == MessageType::control) {
+        if (message.aux1 == control_gone) link.receipts.gone(message.aux2);
         if (message.aux1 == control_status && !link.upward)
             set_child(link.rank, static_cast<SubtreeStatus>(message.aux2), {});
         return;
     }
     if (message.type == MessageType::response) link.tracker.answered(message);
+    link.receipts.received(message);
     router_.route(std::move(message), link);
 }
 
@@ -232,7 +252,7 @@ void Overlay::on_hello(Link& link, const Message& request) {
             strangers_.erase(stranger);
             break;
         }
-        router_.add(link);
+        add(link);
         auto answer = environment_.hello_answer();
         answer.set("uuid", environment_.uuid);
         answer.set("sequence", router_.event_sequence());
@@ -280,8 +300,20 @@ void Overlay::on_closed(Link& link, const Error&) {
     drop(std::move(stranger));
 }
 
+void Overlay::add(Link& link) {
+    links_[link.number] = &link;
+    router_.add(link);
+}
+
+// A message that came over a link has left this broker.
+void Overlay::on_gone(const Message& message) {
+    auto link = links_.find(message.aux1);
+    if (link != links_.end()) link->second->send(Message::control(control_gone, message.aux2));
+}
+
 // A link may be dropped from its own callback: it goes when that has returned.
 void Overlay::drop(std::unique_ptr<Link> link) {
+    links_.erase(link->number);
     loop_.post([link = std::shared_ptr<Link>(std::move(link))] {});
 }
 

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace flux::broker {
@@ -75,7 +76,9 @@ private:
     Json health() const;
     Json topology_json(std::uint32_t rank) const;
     Idset subtree(std::uint32_t rank) const;
+    void add(Link& link);
     void drop(std::unique_ptr<Link> link);
+    void on_gone(const Message& message);
 
     Loop& loop_;
     Router& router_;
@@ -85,6 +88,9 @@ private:
     int listen_fd_ = -1;
     std::string listen_path_;
     std::unique_ptr<FdWatcher> accepter_;
+    ChannelTransport arrivals_; ///< tells of messages that came over a link and are gone, from whatever thread
+    std::uint32_t last_link_ = 0;
+    std::unordered_map<std::uint32_t, Link*> links_; ///< after hello, by number
     std::map<std::uint32_t, Child> children_;
     std::vector<std::unique_ptr<Link>> strangers_; ///< connected, hello not yet said
     std::unique_ptr<Link> parent_;

@@ -17,6 +17,7 @@ namespace flux {
 
 class Handle;
 class Request;
+class Room;
 
 /// What a repeat of a request may do; stands beside each method in `<service>_protocol.hpp`.
 enum class MethodClass {
@@ -190,6 +191,9 @@ public:
     void fail(const Error& error) const { fail(error.errnum(), error.text()); }
     /// Normal end of a stream.
     void end() const;
+    /// Wait while much of what was answered to this stream is still under way: its reader is slow. Over at once when
+    /// no more answers are wanted. `request.respond(...); co_await request.room();`
+    Room room() const;
     /// No more answers are wanted: answered, ended, or sent without wanting one.
     bool answered() const noexcept;
     /// Forget the request without an answer: its sender is gone.
@@ -200,9 +204,24 @@ public:
 private:
     friend class Handle;
     friend class ModuleRuntime;
+    friend class Room;
     struct State;
     explicit Request(State* state) noexcept : state_(state) {}
     State* state_ = nullptr;
+};
+
+/// What Request::room() returns.
+class Room {
+public:
+    bool await_ready() const noexcept;
+    template <class P> bool await_suspend(std::coroutine_handle<P> coroutine) { return wait_.await_suspend(coroutine); }
+    void await_resume() { wait_.await_resume(); }
+
+private:
+    friend class Request;
+    explicit Room(const Request& request) noexcept;
+    Request request_;
+    Condition::Awaiter wait_;
 };
 
 /// Log levels are syslog's.

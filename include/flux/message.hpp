@@ -1,6 +1,7 @@
 // A Flux message (RFC 3): header, route stack, topic, payload; and its encoding on a byte stream.
 #pragma once
 
+#include <flux/flow.hpp>
 #include <flux/json.hpp>
 
 #include <cstdint>
@@ -106,6 +107,8 @@ public:
     std::string_view text() const;
     /// The JSON object. Parsed at first use. \throws Error EPROTO when it is no JSON object.
     JsonView json() const;
+    /// About how many bytes it takes, without encoding it for that.
+    std::size_t weight() const noexcept;
 
 private:
     struct Data;
@@ -131,6 +134,7 @@ public:
     RouteStack routes;      ///< meaningful with flag_route
     std::string topic;
     Payload payload;
+    Charge charge; ///< what it counts in its sender's stream as long as it is under way; does not cross a socket
 
     std::uint32_t nodeid() const noexcept { return aux1; }
     std::uint32_t matchtag() const noexcept { return aux2; }

@@ -24,6 +24,9 @@ public:
     virtual void send(Message message) = 0;
     /// Bytes (or an estimate of them) queued and not yet taken by the peer.
     virtual std::size_t backlog() const noexcept = 0;
+    /// A function that any thread may call, as long as it likes, to have this end receive a message; none where nobody
+    /// else's thread holds what was sent here.
+    virtual std::function<void(Message)> injector() { return {}; }
     /// Block until what was queued is gone or the peer is; for the last words of a process.
     virtual void flush() noexcept {}
 };
@@ -41,6 +44,8 @@ public:
     int fd() const noexcept;
     /// Stop or resume reading (back-pressure on the peer).
     void read_enable(bool on) noexcept;
+    /// Bytes that the peer has taken so far.
+    std::uint64_t taken() const noexcept;
     /// Called whenever the backlog has fallen to zero.
     void on_drained(std::function<void()> callback);
 
@@ -75,6 +80,7 @@ public:
     void start(OnMessage on_message, OnClosed on_closed) override;
     void send(Message message) override;
     std::size_t backlog() const noexcept override;
+    std::function<void(Message)> injector() override;
 
 private:
     struct State;

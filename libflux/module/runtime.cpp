@@ -79,6 +79,7 @@ private:
             below_->send(std::move(message));
         }
         std::size_t backlog() const noexcept override { return below_->backlog(); }
+        std::function<void(Message)> injector() override { return below_->injector(); }
         void flush() noexcept override { below_->flush(); }
 
     private:

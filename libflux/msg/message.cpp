@@ -121,6 +121,30 @@ JsonView Payload::json() const {
     return JsonView(ready);
 }
 
+namespace {
+
+std::size_t weight_of(const json_t* value) noexcept {
+    std::size_t sum = 8;
+    if (json_is_string(value)) {
+        sum += json_string_length(value);
+    } else if (json_is_object(value)) {
+        const char* key;
+        json_t* member;
+        json_object_foreach(const_cast<json_t*>(value), key, member) sum += std::strlen(key) + weight_of(member);
+    } else {
+        for (std::size_t i = 0; i < json_array_size(value); ++i) sum += weight_of(json_array_get(value, i));
+    }
+    return sum;
+}
+
+} // namespace
+
+std::size_t Payload::weight() const noexcept {
+    if (!data_) return 0;
+    if (auto* ready = data_->bytes.load(std::memory_order_acquire)) return ready->size();
+    return weight_of(data_->json.load(std::memory_order_acquire));
+}
+
 // Message -------------------------------------------------------------------------------------------------------
 
 Message Message::request(std::string_view topic) {

@@ -50,11 +50,12 @@ struct ChannelTransport::State : std::enable_shared_from_this<ChannelTransport::
     Loop& loop;
     OnMessage on_message;
     std::unique_ptr<FdWatcher> watcher;
-    explicit State(Loop& loop) : loop(loop) {}
+    Side side;
+    State(Loop& loop, Side side) : loop(loop), side(side) {}
 };
 
 ChannelTransport::ChannelTransport(Loop& loop, std::shared_ptr<Channel> channel, Side side)
-    : state_(std::make_shared<State>(loop)) {
+    : state_(std::make_shared<State>(loop, side)) {
     auto own = static_cast<int>(side);
     state_->in = channel->queues_[own].get();
     state_->out = channel->queues_[1 - own].get();
@@ -80,6 +81,11 @@ void ChannelTransport::send(Message message) { state_->out->put(std::move(messag
 std::size_t ChannelTransport::backlog() const noexcept {
     std::lock_guard lock(state_->out->mutex);
     return state_->out->messages.size();
+}
+
+std::function<void(Message)> ChannelTransport::injector() {
+    return
+        [channel = state_->channel, side = state_->side](Message message) { channel->put(side, std::move(message)); };
 }
 
 struct LoopTransport::State {

@@ -15,6 +15,11 @@ using detail::CallState;
 
 namespace {
 
+// Of a stream under way above which its sender waits: some messages for the reader while the sender wakes up.
+constexpr std::size_t flow_limit = 256 * 1024;
+// Control message of a handle to itself: there is room in a stream.
+constexpr std::uint32_t control_room = 0xE1;
+
 constexpr std::string_view connection_lost = "connection to the broker was lost";
 
 } // namespace
@@ -176,7 +181,11 @@ void Handle::State::receive(Message message) {
         }
         break;
     }
-    case MessageType::control: break;
+    case MessageType::control: {
+        auto flow = flows.find(message.aux2);
+        if (message.aux1 == control_room && flow != flows.end()) flow->second->room.notify_all();
+        break;
+    }
     }
 }
 
@@ -217,6 +226,7 @@ Handle::Handle(Loop& loop, std::unique_ptr<Transport> transport)
     : state_(std::make_unique<State>(loop, std::move(transport))) {
     auto* state = state_.get();
     state->log_name = program_invocation_short_name;
+    state->injector = state->transport->injector();
     state->transport->start([state](Message message) { state->receive(std::move(message)); },
                             [state](const Error& error) {
                                 state->closed = true;
@@ -430,6 +440,7 @@ Request::State::State(Handle::State& owner, Message received) : message(std::mov
 
 Request::State::~State() {
     if (handle) {
+        if (flow) handle->flows.erase(flow_id);
         if (previous)
             previous->next = next;
         else
@@ -444,7 +455,18 @@ Request::State::~State() {
 
 void Request::State::finish() noexcept {
     done = true;
+    room.notify_all();
     if (handle && handle->request_done) handle->request_done->notify_all();
+}
+
+Charge Request::State::charge(const Payload& payload) {
+    if (!flow && handle->injector) {
+        do flow_id = ++handle->last_flow;
+        while (!handle->flows.emplace(flow_id, this).second);
+        flow =
+            Flow(flow_limit, [inject = handle->injector, id = flow_id] { inject(Message::control(control_room, id)); });
+    }
+    return flow ? flow.charge(payload.weight()) : Charge();
 }
 
 Request::Request(const Request& other) noexcept : state_(other.state_) {
@@ -482,6 +504,7 @@ void Request::respond(Payload payload) const {
     if (!streaming() && !state_->message.untagged()) state_->finish();
     auto response = Message::response(state_->message);
     response.payload = std::move(payload);
+    if (streaming()) response.charge = state_->charge(response.payload);
     state_->handle->transport->send(std::move(response));
 }
 
@@ -489,6 +512,15 @@ void Request::fail(int errnum, std::string_view text) const {
     if (answered() || !state_->handle) return;
     state_->finish();
     state_->handle->transport->send(Message::response_error(state_->message, errnum, text));
+}
+
+Room Request::room() const { return Room(*this); }
+
+Room::Room(const Request& request) noexcept : request_(request), wait_(request_.state_->room) {}
+
+bool Room::await_ready() const noexcept {
+    const auto& flow = request_.state_->flow;
+    return !flow || request_.answered() || !flow.full() || !flow.wait();
 }
 
 void Request::end() const { fail(ENODATA); }

@@ -76,6 +76,9 @@ struct Handle::State {
     std::string log_name;
     std::uint32_t log_rank = 0;
     Condition* request_done = nullptr; // told when a request got its last answer
+    std::function<void(Message)> injector; // of the transport
+    std::unordered_map<std::uint32_t, Request::State*> flows; // streams, by the id that on_room tells
+    std::uint32_t last_flow = 0;
     bool finalizing = false;           // requests dropped from now on are answered as if the service were gone
 };
 
@@ -83,11 +86,15 @@ struct Request::State {
     State(Handle::State& owner, Message received);
     ~State();
     void finish() noexcept;
+    Charge charge(const Payload& payload);
     Message message;
     Handle::State* handle; // null when the handle is gone
     MethodClass method_class = MethodClass::once;
     std::uint32_t references = 1;
     bool done = false;
+    Flow flow; // of a stream, since its first answer
+    std::uint32_t flow_id = 0;
+    Condition room;
     State* next = nullptr;
     State* previous = nullptr;
 };

@@ -2,6 +2,8 @@
 #include <flux/transport.hpp>
 
 #include <cerrno>
+#include <cstdint>
+#include <deque>
 #include <poll.h>
 #include <string>
 #include <sys/socket.h>
@@ -54,12 +56,25 @@ struct SocketTransport::State : std::enable_shared_from_this<SocketTransport::St
         }
     }
 
+    void enqueue(const Message& message) {
+        auto size = out.size();
+        encode_frame(message, out);
+        queued += out.size() - size;
+        if (message.charge) charges.emplace_back(queued, message.charge);
+    }
+
+    void advance(std::size_t size) {
+        sent += size;
+        gone += size;
+        while (!charges.empty() && charges.front().first <= gone) charges.pop_front();
+    }
+
     void write_out() {
         blocked = false;
         while (sent < out.size()) {
             ssize_t n = ::send(fd, out.data() + sent, out.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
             if (n >= 0) {
-                sent += static_cast<std::size_t>(n);
+                advance(static_cast<std::size_t>(n));
             } else if (errno == EAGAIN) {
                 blocked = true;
                 break;
@@ -67,6 +82,7 @@ struct SocketTransport::State : std::enable_shared_from_this<SocketTransport::St
                 // The peer reads no more; what it said before is still to be read until its end of file.
                 out.clear();
                 sent = 0;
+                charges.clear();
                 broken = true;
                 break;
             }
@@ -99,6 +115,9 @@ struct SocketTransport::State : std::enable_shared_from_this<SocketTransport::St
     FrameDecoder decoder;
     std::string out;
     std::size_t sent = 0;
+    // Messages count in their stream until their last byte has left.
+    std::uint64_t queued = 0, gone = 0; // bytes ever
+    std::deque<std::pair<std::uint64_t, Charge>> charges;
     bool open = true;
     bool broken = false;
     bool reading = true;
@@ -122,7 +141,7 @@ void SocketTransport::start(OnMessage on_message, OnClosed on_closed) {
 void SocketTransport::send(Message message) {
     auto& state = *state_;
     if (!state.open || state.broken) return;
-    encode_frame(message, state.out);
+    state.enqueue(message);
     if (state.blocked || std::exchange(state.flush_posted, true)) return;
     state.loop.post([self = state_] {
         self->flush_posted = false;
@@ -137,7 +156,7 @@ void SocketTransport::flush() noexcept {
     while (state.sent < state.out.size()) {
         ssize_t n = ::send(state.fd, state.out.data() + state.sent, state.out.size() - state.sent, MSG_NOSIGNAL);
         if (n >= 0) {
-            state.sent += static_cast<std::size_t>(n);
+            state.advance(static_cast<std::size_t>(n));
         } else if (errno == EAGAIN) {
             pollfd ready{state.fd, POLLOUT, 0};
             ::poll(&ready, 1, -1);
@@ -149,6 +168,7 @@ void SocketTransport::flush() noexcept {
     state.sent = 0;
 }
 
+std::uint64_t SocketTransport::taken() const noexcept { return state_->gone; }
 int SocketTransport::fd() const noexcept { return state_->fd; }
 
 void SocketTransport::read_enable(bool on) noexcept {

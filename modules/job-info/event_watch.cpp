@@ -56,6 +56,7 @@ Task<> EventWatch::follow_main() {
             auto event = EventlogEntry::decode(*line);
             if (position_ == 0) access().check_owner(request().credentials(), id(), owner_of(event));
             send(*line);
+            co_await request().room();
             if (event.name == "clean") co_return;
         }
     }
@@ -128,16 +129,16 @@ Task<> EventWatch::send_snapshot(std::string key) {
 
 Task<> EventWatch::send_all(kvs::Watch& watch) {
     while (auto value = co_await watch.next()) {
-        if (value->sentinel())
+        if (value->sentinel()) {
             send_sentinel();
-        else
-            take(value->bytes());
+            continue;
+        }
+        lines_.feed(value->bytes());
+        while (auto line = lines_.next()) {
+            send(*line);
+            co_await request().room();
+        }
     }
-}
-
-void EventWatch::take(std::string_view bytes) {
-    lines_.feed(bytes);
-    while (auto line = lines_.next()) send(*line);
 }
 
 void EventWatch::send(const std::string& line) {

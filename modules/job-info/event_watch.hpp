@@ -28,7 +28,6 @@ private:
     Task<> end_with_job();
 
     kvs::WatchOptions options() const;
-    void take(std::string_view bytes);
     void send(const std::string& line);
     void send_sentinel();
 

@@ -21,8 +21,10 @@ namespace {
 namespace kvs_service = kvs_protocol;
 namespace protocol = kvs_watch_protocol;
 
-// Blobs of a value that are asked for at once.
-constexpr std::size_t load_window = 64;
+// Of a value so much is asked for at once, in so many blobs; how large those are is known when the first are there.
+constexpr std::size_t load_bytes = std::size_t(1) << 20;
+constexpr std::size_t load_blobs = 64;
+constexpr std::size_t first_blobs = 2;
 
 /// One open request.
 struct Watcher {
@@ -267,6 +269,8 @@ private:
             action = progress.missing();
         if (action.end && progress.in_pieces()) watcher->snapshot = root.ref;
         if (action.value) watcher->request.respond(Json::object("val", std::move(*action.value)));
+        co_await watcher->request.room();
+        if (watcher->over) co_return;
         co_await send_pieces(watcher, std::move(action.pieces));
         if (watcher->over) co_return;
         send_sentinel(watcher, action);
@@ -283,9 +287,11 @@ private:
     }
 
     Task<> send_pieces(WatcherPtr watcher, std::vector<Blobref> pieces) {
-        for (std::size_t first = 0; first < pieces.size(); first += load_window) {
+        std::size_t window = first_blobs;
+        for (std::size_t first = 0, end; first < pieces.size(); first = end) {
             std::vector<Call> calls;
-            auto end = std::min(first + load_window, pieces.size());
+            std::size_t size = 0;
+            end = std::min(first + window, pieces.size());
             for (std::size_t i = first; i < end; ++i) {
                 auto digest = Payload::from_bytes(std::string(pieces[i].digest()));
                 calls.push_back(handle().call(content_protocol::load.topic, std::move(digest)));
@@ -296,7 +302,11 @@ private:
                 auto bytes = blob.payload ? blob.payload.bytes() : std::string_view();
                 watcher->request.respond(Json::object("val", treeobj::make_val(bytes)));
                 watcher->progress.sent(pieces[i]);
+                size += bytes.size();
+                co_await watcher->request.room();
+                if (watcher->over) co_return;
             }
+            window = std::clamp<std::size_t>(load_bytes * (end - first) / (size + 1), 1, load_blobs);
         }
     }
 
