@@ -1,3 +1,5 @@
+#include "libflux/base/json_text.hpp"
+
 #include <flux/json.hpp>
 
 #include <jansson.h>
@@ -13,15 +15,12 @@ json_t* checked(json_t* raw) {
     return raw;
 }
 
-std::string dumped(json_t* raw, std::size_t flags) {
-    if (!raw) return "null";
+std::string compact(const json_t* raw, bool sort_keys) {
     std::string text;
-    auto append = [](const char* data, std::size_t size, void* into) noexcept {
-        static_cast<std::string*>(into)->append(data, size);
-        return 0;
-    };
-    if (json_dump_callback(raw, append, &text, flags | JSON_ENCODE_ANY) < 0)
-        throw Error(EINVAL, "JSON value cannot be encoded");
+    if (raw)
+        detail::append_json(text, raw, sort_keys);
+    else
+        text = "null";
     return text;
 }
 
@@ -87,9 +86,19 @@ JsonView::MemberIterator& JsonView::MemberIterator::operator++() noexcept {
     return *this;
 }
 
-std::string JsonView::dump() const { return dumped(raw_, JSON_COMPACT); }
-std::string JsonView::dump_sorted() const { return dumped(raw_, JSON_COMPACT | JSON_SORT_KEYS); }
-std::string JsonView::dump_indented(unsigned width) const { return dumped(raw_, JSON_INDENT(width)); }
+std::string JsonView::dump() const { return compact(raw_, false); }
+std::string JsonView::dump_sorted() const { return compact(raw_, true); }
+std::string JsonView::dump_indented(unsigned width) const {
+    if (!raw_) return "null";
+    std::string text;
+    auto append = [](const char* data, std::size_t size, void* into) noexcept {
+        static_cast<std::string*>(into)->append(data, size);
+        return 0;
+    };
+    if (json_dump_callback(raw_, append, &text, JSON_INDENT(width) | JSON_ENCODE_ANY) < 0)
+        throw Error(EINVAL, "JSON value cannot be encoded");
+    return text;
+}
 
 Json JsonView::copy() const { return raw_ ? Json::adopt(checked(json_deep_copy(raw_))) : Json(); }
 bool JsonView::equals(JsonView other) const noexcept { return raw_ == other.raw_ || json_equal(raw_, other.raw_); }
@@ -159,6 +168,7 @@ Json& Json::operator=(Json&& other) noexcept {
 Json::~Json() { json_decref(raw_); }
 
 Json Json::parse(std::string_view text, std::string_view what) {
+    if (auto* plain = detail::parse_plain_json(text)) return adopt(plain);
     json_error_t error;
     json_t* raw = json_loadb(text.data(), text.size(), JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
     if (!raw)

@@ -53,3 +53,22 @@ TEST_CASE("json: bad text is refused with its place", "[json]") {
     CHECK(Json::parse("7").as<int>() == 7);
     CHECK(Json::parse("\"a\\u0000b\"").as<std::string>().size() == 3);
 }
+
+TEST_CASE("json: text stays what it is", "[json]") {
+    for (const char* text :
+         {R"({"a":[1,0,2.5,1e10,-0.00125,true,false,null],"b":{"c":"x\u0000y\n\b\f\r\t\"\\"},"":""})", "[]", "{}",
+          "\"\u001F/\x7f\"", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 and more\"", "-9223372036854775808",
+          "[[[[1.0]]]]"}) {
+        INFO(text);
+        CHECK(Json::parse(text).dump() == text);
+    }
+    CHECK(Json::parse(R"( { "k" : 1 , "k":[ ] , "a":"\u00e9\ud83d\ude00\/" } )").dump_sorted() ==
+          "{\"a\":\"\xc3\xa9\xf0\x9f\x98\x80/\",\"k\":[]}");
+    for (const char* text :
+         {"", "01", "-", "1.", "1e", "[1,]", "{\"a\\u0000\":1}", "\"\\ud800\"", "\"\\ude00\"", "nul", "1 2", "\"\x01\"",
+          "\"\xff\"", "\"\xc3\"", "\"open", "\"\\x\"", "123456789012345678901", "1e400", "{1:2}"}) {
+        INFO(text);
+        CHECK_THROWS_AS(Json::parse(text), Error);
+    }
+    CHECK_THROWS_AS(Json::parse(std::string(5000, '[') + std::string(5000, ']')), Error);
+}
