@@ -207,8 +207,10 @@ private:
                                      std::move(files)));
     }
 
-    // The clock runs only while there is something to drop.
+    // The clock runs only while there is something to drop. What a flood brings does not grow old first.
     void watch_size() {
+        if (cache_.size() > 2 * std::size_t(purge_target_size_))
+            cache_.purge(purge_target_size_, std::chrono::steady_clock::now());
         if (cache_.size() > purge_target_size_ && !purge_timer_.active())
             purge_timer_.start(std::max<std::chrono::seconds>(1s, std::chrono::seconds(purge_old_entry_)));
     }

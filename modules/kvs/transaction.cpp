@@ -36,13 +36,18 @@ Operation decode_operation(JsonView op) {
     treeobj::validate(dirent);
     auto name = std::string_view(operation.key);
     name.remove_prefix(name.rfind('.') + 1);
-    operation.entry = make_entry(name, dirent);
-    if (operation.append && operation.entry->kind != Kind::val)
+    bool val = treeobj::type_of(dirent) == treeobj::Type::val;
+    if (operation.append && !val)
         throw Error(EPROTO, fmt::format("kvs: key '{}': only a value can be appended", operation.key));
-    if (operation.entry->kind != Kind::val)
+    if (!val) {
+        operation.entry = make_entry(name, dirent);
         check_long_values(*operation.entry);
-    else if (operation.append || too_long(*operation.entry))
-        operation.value = bytes_of(*operation.entry);
+        return operation;
+    }
+    auto text = dirent.get<std::string_view>("data");
+    operation.blob = text.size() > inline_limit;
+    operation.entry = operation.blob ? make_entry(name, Kind::val, {}) : make_entry(name, dirent);
+    if (operation.blob || operation.append) operation.value = base64_decode(text);
     return operation;
 }
 

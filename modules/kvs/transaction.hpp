@@ -12,7 +12,8 @@ struct Operation {
     std::string key; ///< normalised
     bool append = false;
     EntryPtr entry;    ///< what is put under the last name of the key; nothing: unlink
-    std::string value; ///< bytes of an entry that is a val: to be appended, or too long to stay a val
+    std::string value; ///< bytes of an entry that is a val: to be appended, or a blob
+    bool blob = false; ///< the entry is a val too long to stay one: it has no data of its own
 };
 
 using Operations = std::vector<Operation>;

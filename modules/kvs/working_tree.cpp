@@ -189,7 +189,7 @@ void WorkingTree::apply_one(const Operation& operation) {
 }
 
 EntryPtr WorkingTree::stored(const Operation& operation) {
-    if (operation.entry->kind != Kind::val || !too_long(*operation.entry)) return operation.entry;
+    if (!operation.blob) return operation.entry;
     return make_entry(operation.entry->name, Kind::valref, reference_data({store_value(operation.value)}));
 }
 
