@@ -3,6 +3,8 @@
 #include "broker/host/module_host.hpp"
 #include "broker/router/rpc_tracker.hpp"
 
+#include <flux/duration.hpp>
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -21,6 +23,10 @@ namespace {
 // Requests that a client may make before the broker is online (broker.md 1.9).
 constexpr std::string_view exempt[] = {"state-machine.wait", "state-machine.get", "attr.get", "log.dmesg"};
 
+// What may wait for a client that reads nothing. Streams wait with their senders long before; this is for one that
+// subscribes to much, or asks for much, and goes to sleep.
+constexpr std::size_t stall_backlog = std::size_t(16) << 20;
+
 // Requests that the connector answers for its clients.
 constexpr std::string_view own[] = {"event.subscribe", "event.unsubscribe", "service.add", "service.remove"};
 
@@ -33,7 +39,8 @@ public:
           peer(peer),
           credentials(credentials),
           connector_(connector),
-          transport_(loop, fd) {
+          transport_(loop, fd),
+          stall_(loop, [this] { check_stall(); }) {
         transport_.start([this](Message message) { connector_.on_message(*this, std::move(message)); },
                          [this](const Error&) { connector_.on_closed(*this); });
     }
@@ -45,6 +52,7 @@ public:
     void send(Message message) {
         ++sent;
         transport_.send(std::move(message));
+        if (backlog() > stall_backlog && !stall_.active()) watch_stall();
     }
     std::size_t backlog() const noexcept { return transport_.backlog(); }
     void flush() noexcept { transport_.flush(); }
@@ -56,8 +64,23 @@ public:
     RpcTracker asked; // of its services
 
 private:
+    void watch_stall() {
+        constexpr double forever = 1e9;
+        if (connector_.client_stall_ >= forever) return;
+        taken_ = transport_.taken();
+        stall_.start(std::chrono::duration_cast<std::chrono::nanoseconds>(
+            std::chrono::duration<double>(connector_.client_stall_)));
+    }
+    void check_stall() {
+        if (backlog() <= stall_backlog) return;
+        if (transport_.taken() != taken_) return watch_stall();
+        connector_.on_stalled(*this);
+    }
+
     Connector& connector_;
     SocketTransport transport_;
+    Timer stall_;
+    std::uint64_t taken_ = 0; // when the timer was started
 };
 
 Connector::Connector(Loop& loop, Router& router, Environment environment)
@@ -101,12 +124,15 @@ void Connector::listen(const std::string& path) {
 void Connector::configure(JsonView config) {
     auto access = config["access"];
     bool guest = false, root = false;
+    double stall = default_client_stall;
     try {
         for (auto [key, value] : access.members()) {
             if (key == "allow-guest-user")
                 guest = value.as<bool>();
             else if (key == "allow-root-owner")
                 root = value.as<bool>();
+            else if (key == "client-stall")
+                stall = parse_duration(value.as<std::string_view>());
             else if (key == "private-mode")
                 value.as<bool>();
             else if (key != "roles")
@@ -117,6 +143,7 @@ void Connector::configure(JsonView config) {
     }
     allow_guest_user_ = guest;
     allow_root_owner_ = root;
+    client_stall_ = stall;
 }
 
 void Connector::accept() {
@@ -236,6 +263,13 @@ void Connector::deliver(Message message) {
         break;
     default: break;
     }
+}
+
+void Connector::on_stalled(Client& client) {
+    environment_.log(LogLevel::err,
+                     fmt::format("client pid={} uid={} has read nothing for {}: dropped with {} bytes waiting",
+                                 client.peer.pid, client.peer.uid, format_duration(client_stall_), client.backlog()));
+    on_closed(client);
 }
 
 void Connector::on_closed(Client& client) {

@@ -31,9 +31,12 @@ public:
 
 private:
     class Client;
+    /// Seconds that a client may leave a full queue unread.
+    static constexpr double default_client_stall = 600;
     void accept();
     void on_message(Client& client, Message message);
     void on_closed(Client& client);
+    void on_stalled(Client& client);
     void intercept(Client& client, const Message& request);
     void answer(Client& client, const Message& request, int errnum = 0, std::string_view text = {});
     Json stats() const;
@@ -50,6 +53,7 @@ private:
     bool allow_root_owner_ = false;
     std::uint64_t connects_ = 0;
     bool deny_next_ = false;
+    double client_stall_ = default_client_stall;
 };
 
 } // namespace flux::broker
