@@ -18,6 +18,23 @@ namespace {
 /// Bytes of events on their way to the KVS above which no more output is read.
 constexpr std::size_t high_water = 1 << 20;
 
+/// Size of the text of one event: a whole line of the longest kind fits in, unless it is full of what must be escaped.
+constexpr std::size_t event_limit = 5 << 20;
+
+// How much of `data` goes into one event.
+std::size_t piece_size(std::string_view data) {
+    constexpr std::size_t longest_escape = 6;
+    if (data.size() <= event_limit / longest_escape) return data.size();
+    std::size_t size = 0, text = 0;
+    for (; size < data.size(); ++size) {
+        text += static_cast<unsigned char>(data[size]) < 0x20 ? longest_escape : 1;
+        if (text > event_limit) break;
+    }
+    // Not within a character.
+    for (int back = 0; back < 3 && size < data.size() && (data[size] & 0xC0) == 0x80; ++back) --size;
+    return size;
+}
+
 class Output final : public Plugin {
 public:
     using Plugin::Plugin;
@@ -113,11 +130,22 @@ private:
             if (!eof) write_terminal(config, rank, data);
         } else if (!stream.files.empty()) {
             if (!eof) write(*stream.files[task.local_id()], labelled(config, rank, data));
-        } else if (shell().leader()) {
-            keep(stream, rank, data, eof);
-        } else if (!eof || config.target == StreamConfig::Target::events) {
-            forward("data", IoData::encode(config.name, rank, data, eof));
+        } else if (!eof) {
+            for (auto rest = data; !rest.empty();) {
+                auto size = piece_size(rest);
+                pass_on(stream, rank, rest.substr(0, size), false);
+                rest.remove_prefix(size);
+            }
+        } else if (config.target == StreamConfig::Target::events || shell().leader()) {
+            pass_on(stream, rank, data, true);
         }
+    }
+
+    void pass_on(Stream& stream, const std::string& rank, std::string_view data, bool eof) {
+        if (shell().leader())
+            keep(stream, rank, data, eof);
+        else
+            forward("data", IoData::encode(stream.config->name, rank, data, eof));
     }
 
     static std::string labelled(const StreamConfig& config, std::string_view rank, std::string_view data) {
