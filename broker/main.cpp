@@ -7,6 +7,7 @@
 
 #include <clocale>
 #include <getopt.h>
+#include <malloc.h>
 
 namespace {
 
@@ -31,6 +32,8 @@ constexpr option options[] = {
 } // namespace
 
 int main(int argc, char** argv) {
+    // Large buffers come and go on every thread: give them back, rather than keep the most that was ever needed.
+    ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
     std::setlocale(LC_CTYPE, ""); // job ids in texts begin with an f with hook where that can be shown
     flux::broker::Options parsed;
     for (int c; (c = ::getopt_long(argc, argv, "+v::S:c:h", options, nullptr)) != -1;) {

@@ -4,6 +4,8 @@ namespace flux::shell {
 namespace {
 
 constexpr std::size_t low_water = 256 * 1024;
+// So much goes to the writer without waiting for the end of the turn.
+constexpr std::size_t flush_size = 256 * 1024;
 
 } // namespace
 
@@ -20,6 +22,8 @@ void Journal::attach(Handle& handle) {
 void Journal::append(std::string_view key, const EventlogEntry& event) {
     if (!writer_) return;
     pending_.append(key, event.encode());
+    if (pending_.bytes() > flush_size)
+        writer_->add(std::exchange(pending_, {}), [this](const Error* failure) { committed(failure); });
     if (std::exchange(flush_posted_, true)) return;
     loop_.post([this] { flush(); });
 }

@@ -1,5 +1,6 @@
 // The events that a shell writes to the eventlogs of its job. What is appended within one turn of the loop is committed
-// together; a commit begins when the one before is done. Without a broker (standalone) nothing is kept.
+// together, unless it is much; a commit begins when the one before is done. Without a broker (standalone) nothing is
+// kept.
 #pragma once
 
 #include <flux/eventlog.hpp>

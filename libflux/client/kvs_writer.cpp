@@ -11,7 +11,7 @@ namespace flux::kvs {
 namespace {
 
 // What goes into one commit: enough to be worth it, and a message of a size that does not stop others for long.
-constexpr std::size_t batch_limit = std::size_t(4) << 20;
+constexpr std::size_t batch_limit = std::size_t(1) << 20;
 // Between attempts when the KVS cannot be reached.
 constexpr std::chrono::milliseconds first_delay(50);
 constexpr std::chrono::milliseconds last_delay(1000);

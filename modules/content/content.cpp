@@ -209,7 +209,7 @@ private:
 
     // The clock runs only while there is something to drop. What a flood brings does not grow old first.
     void watch_size() {
-        if (cache_.size() > 2 * std::size_t(purge_target_size_))
+        if (cache_.size() > std::size_t(purge_target_size_) / 4 * 5)
             cache_.purge(purge_target_size_, std::chrono::steady_clock::now());
         if (cache_.size() > purge_target_size_ && !purge_timer_.active())
             purge_timer_.start(std::max<std::chrono::seconds>(1s, std::chrono::seconds(purge_old_entry_)));

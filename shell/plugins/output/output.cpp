@@ -18,17 +18,19 @@ namespace {
 /// Bytes of events on their way to the KVS above which no more output is read.
 constexpr std::size_t high_water = 1 << 20;
 
-/// Size of the text of one event: a whole line of the longest kind fits in, unless it is full of what must be escaped.
-constexpr std::size_t event_limit = 5 << 20;
+/// Size of the text of one event. A whole line fits in, unless it is full of what must be escaped.
+constexpr std::size_t line_limit = 5 << 20;
+constexpr std::size_t event_limit = 1 << 20;
 
 // How much of `data` goes into one event.
 std::size_t piece_size(std::string_view data) {
     constexpr std::size_t longest_escape = 6;
-    if (data.size() <= event_limit / longest_escape) return data.size();
+    const auto limit = data.ends_with('\n') ? line_limit : event_limit;
+    if (data.size() <= limit / longest_escape) return data.size();
     std::size_t size = 0, text = 0;
     for (; size < data.size(); ++size) {
         text += static_cast<unsigned char>(data[size]) < 0x20 ? longest_escape : 1;
-        if (text > event_limit) break;
+        if (text > limit) break;
     }
     // Not within a character.
     for (int back = 0; back < 3 && size < data.size() && (data[size] & 0xC0) == 0x80; ++back) --size;
