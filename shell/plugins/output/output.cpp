@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t high_water = 1 << 20;
 
 /// Size of the text of one event. A whole line fits in, unless it is full of what must be escaped.
-constexpr std::size_t line_limit = 5 << 20;
+constexpr std::size_t line_limit = 4 << 20;
 constexpr std::size_t event_limit = 1 << 20;
 
 // How much of `data` goes into one event.
