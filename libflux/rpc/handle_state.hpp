@@ -75,11 +75,11 @@ struct Handle::State {
     Request::State* requests = nullptr; // every request that somebody still holds
     std::string log_name;
     std::uint32_t log_rank = 0;
-    Condition* request_done = nullptr; // told when a request got its last answer
-    std::function<void(Message)> injector; // of the transport
+    Condition* request_done = nullptr;                        // told when a request got its last answer
+    std::function<void(Message)> injector;                    // of the transport
     std::unordered_map<std::uint32_t, Request::State*> flows; // streams, by the id that on_room tells
     std::uint32_t last_flow = 0;
-    bool finalizing = false;           // requests dropped from now on are answered as if the service were gone
+    bool finalizing = false; // requests dropped from now on are answered as if the service were gone
 };
 
 struct Request::State {
