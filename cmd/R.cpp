@@ -2,6 +2,8 @@
 #include "cmd/context.hpp"
 #include "cmd/options/parse.hpp"
 
+#include <flux/config_files.hpp>
+#include <flux/resource_config.hpp>
 #include <flux/resource_set.hpp>
 
 #include <fmt/core.h>
@@ -180,6 +182,19 @@ int run_decode(Context&, const options::Parsed& parsed) {
     return 0;
 }
 
+int run_parse_config(Context&, const options::Parsed& parsed) {
+    if (parsed.operands().size() != 1) throw parsed.usage_error();
+    auto config = read_config(parsed.operands()[0]);
+    try {
+        if (!config.contains("resource")) refuse("Object item not found: resource");
+        auto set = configured_resources(config["resource"]);
+        if (!set) refuse("resource.config or resource.path must be defined");
+        return print(*set);
+    } catch (const Error& error) {
+        throw error.while_doing("Config file error");
+    }
+}
+
 int run_verify(Context&, const options::Parsed& parsed) {
     auto sets = read_sets();
     if (sets.size() != 2) refuse("Expected two R objects on stdin");
@@ -267,6 +282,10 @@ constexpr options::Command subcommands[] = {
      .synopsis = "NAME[:RANKS]...",
      .help = "Set properties on ranks",
      .run = &run_set_property},
+    {.name = "parse-config",
+     .synopsis = "PATH",
+     .help = "Read the resource configuration in PATH and emit R",
+     .run = &run_parse_config},
 };
 
 } // namespace

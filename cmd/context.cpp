@@ -1,6 +1,20 @@
 #include "cmd/context.hpp"
 
+#include <cerrno>
+
 namespace flux::cmd {
+
+std::string Unreachable::plain_text() const {
+    return "flux_open: " + (errnum() == ENOENT ? errno_text(ENOENT) : std::string(what()));
+}
+
+std::unique_ptr<Handle> open_broker(Loop& loop) {
+    try {
+        return Handle::open(loop);
+    } catch (const Error& error) {
+        throw Unreachable(error);
+    }
+}
 
 Context::Context() : scope_(loop_) {}
 Context::~Context() {
@@ -10,7 +24,12 @@ Context::~Context() {
 }
 
 Handle& Context::handle() {
-    if (!handle_) handle_ = Handle::open(loop_);
+    try {
+        if (!handle_) handle_ = open_broker(loop_);
+    } catch (const Unreachable& error) {
+        unreachable_ = error;
+        throw;
+    }
     return *handle_;
 }
 

@@ -1,6 +1,7 @@
 #include "cmd/driver.hpp"
 
 #include "cmd/commands.hpp"
+#include "cmd/context.hpp"
 
 #include <flux/error.hpp>
 #include <flux/handle.hpp>
@@ -54,7 +55,7 @@ void go_up(int levels, bool to_root) {
     Loop loop;
     Scope scope(loop);
     for (int level = 0; to_root || level < levels; ++level) {
-        auto handle = Handle::open(loop);
+        auto handle = open_broker(loop);
         auto attribute = [&](const char* name) -> std::optional<std::string> {
             struct Get {
                 static Task<int> run(Handle* handle, std::string name, std::string* value) {

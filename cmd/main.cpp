@@ -25,8 +25,18 @@ const options::Command* find_command(std::string_view name) {
     return found != std::end(cmd::commands) && found->name == name ? found->command : nullptr;
 }
 
+/// Commands of the plain family that are programs of their own in the reference: scripts know them by these names.
+constexpr std::string_view own_programs[] = {"R",   "broker", "event",  "exec", "job",   "keygen",
+                                             "kvs", "logger", "module", "ping", "start", "top"};
+
+std::string unreachable_line(const options::Command& command, const cmd::Unreachable& error) {
+    if (command.family != options::Family::plain)
+        return fmt::format("{}: ERROR: Unable to connect to Flux: {}\n", command.program, error.what());
+    bool own = std::binary_search(std::begin(own_programs), std::end(own_programs), command.name);
+    return fmt::format("{}: {}\n", own ? command.program : "flux", error.plain_text());
+}
+
 int run_command(const options::Command& command, std::vector<const char*> words) {
-    std::string program = fmt::format("flux-{}", command.name);
     try {
         auto parsed = options::parse(command, words);
         if (!parsed.command().run) {
@@ -38,7 +48,9 @@ int run_command(const options::Command& command, std::vector<const char*> words)
         try {
             return parsed.command().run(context, parsed);
         } catch (const Error& error) {
-            fmt::print(stderr, "{}", parsed.failure_line(error.what()));
+            const auto& unreachable = context.unreachable();
+            fmt::print(stderr, "{}",
+                       unreachable ? unreachable_line(command, *unreachable) : parsed.failure_line(error.what()));
             return options::exit_code::failure;
         }
     } catch (const options::Exit& exit) {
@@ -67,6 +79,8 @@ int main(int argc, char** argv) {
         }
         if (command) return run_command(*command, words);
         cmd::report_unknown(name);
+    } catch (const cmd::Unreachable& error) {
+        fmt::print(stderr, "flux: {}\n", error.plain_text());
     } catch (const Error& error) {
         fmt::print(stderr, "flux: {}\n", error.what());
     }

@@ -13,11 +13,21 @@
 namespace flux::cmd {
 namespace {
 
+// Scripts look for the system's texts of these two.
+Error with_system_text(const Error& error) {
+    bool known = error.errnum() == EEXIST || error.errnum() == ENOENT;
+    auto text = errno_text(error.errnum());
+    if (!known || std::string_view(error.what()).find("not found in search path") != std::string_view::npos ||
+        std::string_view(error.what()).find(text) != std::string_view::npos)
+        return error;
+    return error.while_doing(text);
+}
+
 Task<int> call(Handle* handle, std::string topic, Json payload, std::string what) {
     try {
         co_await handle->call(topic, std::move(payload));
     } catch (const Error& error) {
-        throw error.while_doing(what);
+        throw with_system_text(error).while_doing(what);
     }
     co_return 0;
 }
@@ -28,6 +38,23 @@ std::string absolute(const std::string& module) {
     char real[PATH_MAX];
     if (!::realpath(module.c_str(), real)) throw Error(errno, fmt::format("{}: {}", module, errno_text(errno)));
     return real;
+}
+
+/// The name under which `load` of this path registers a module.
+std::string name_of(const options::Parsed& parsed, const std::string& path) {
+    if (auto given = parsed.find("name")) return std::string(*given);
+    auto name = path.substr(path.rfind('/') + 1);
+    return name.substr(0, name.find('.'));
+}
+
+int remove(Context& context, const options::Parsed& parsed, const std::string& name, Json payload) {
+    try {
+        return context.run(&call, &context.handle(), std::string("module.remove"), std::move(payload),
+                           "remove " + name);
+    } catch (const Error& error) {
+        if (parsed.has("force") && error.errnum() == ENOENT) return 0;
+        throw;
+    }
 }
 
 int run_load(Context& context, const options::Parsed& parsed) {
@@ -44,25 +71,22 @@ int run_remove(Context& context, const options::Parsed& parsed) {
     const auto& name = parsed.operands()[0];
     auto payload = Json::object("name", name, "cancel", parsed.has("cancel"));
     if (parsed.has("check") || (!parsed.has("force") && ::isatty(STDIN_FILENO))) payload.set("check", true);
-    try {
-        return context.run(&call, &context.handle(), std::string("module.remove"), std::move(payload),
-                           "remove " + name);
-    } catch (const Error& error) {
-        if (parsed.has("force") && error.errnum() == ENOENT) return 0;
-        throw;
-    }
+    return remove(context, parsed, name, std::move(payload));
 }
 
 int run_reload(Context& context, const options::Parsed& parsed) {
     const auto& words = parsed.operands();
     if (words.empty()) throw parsed.usage_error();
     auto path = absolute(words[0]);
-    bool by_path = path.find('/') != std::string::npos;
-    std::string name = path.substr(path.rfind('/') + 1);
-    name = name.substr(0, name.find('.'));
-    if (auto given = parsed.find("name")) name = *given;
+    auto name = name_of(parsed, path);
+    // The broker replaces the code of a module that runs inside it without a gap; what is asked for beyond that takes
+    // an end and a beginning.
+    if (parsed.has("exec") || parsed.has("cancel") || parsed.has("force")) {
+        remove(context, parsed, name, Json::object("name", name, "cancel", parsed.has("cancel")));
+        return run_load(context, parsed);
+    }
     auto payload = Json::object("name", name);
-    if (by_path) payload.set("path", path);
+    if (path.find('/') != std::string::npos) payload.set("path", path);
     if (words.size() > 1) payload.set("args", std::vector<std::string>(words.begin() + 1, words.end()));
     return context.run(&call, &context.handle(), std::string("module.reload"), std::move(payload),
                        "reload " + words[0]);
@@ -147,6 +171,8 @@ int run_stats(Context& context, const options::Parsed& parsed) {
     request.path = parsed.get("parse");
     request.scale = parsed.number<double>("scale", 1);
     request.type = parsed.get("type");
+    if (!request.type.empty() && request.type != "int" && request.type != "double")
+        throw parsed.usage_error(fmt::format("--type: must be int or double, not '{}'", request.type));
     return context.run(&stats, &context.handle(), &request);
 }
 
@@ -187,6 +213,9 @@ constexpr options::Option remove_options[] = {
 };
 constexpr options::Option reload_options[] = {
     {.name = "name", .value = Value::required, .argument = "NAME", .help = "the name it is loaded under"},
+    {.name = "exec", .help = "remove it and run it in a process of its own"},
+    {.name = "force", .key = 'f', .help = "remove it and load it, do not fail when it is not loaded"},
+    {.name = "cancel", .help = "end the module at once and load it"},
 };
 constexpr options::Option list_options[] = {
     {.name = "long", .key = 'l', .help = "show paths"},

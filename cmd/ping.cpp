@@ -130,7 +130,9 @@ int run(Context& context, const options::Parsed& parsed) {
     try {
         return context.run(&ping, &context.handle(), plan);
     } catch (const Error& error) {
-        throw error.while_doing(fmt::format("{}!{}", target.node, target.service));
+        // What the broker says names the service, which stands there already.
+        auto text = error.errnum() == ENOSYS ? Error(ENOSYS) : error;
+        throw text.while_doing(fmt::format("{}!{}", target.node, target.service));
     }
 }
 

@@ -9,7 +9,7 @@
 #include <flux/paths.hpp>
 #include <flux/pipe.hpp>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cerrno>
 #include <csignal>
@@ -53,6 +53,12 @@ public:
             server_.preset("PMI_process_mapping", settings_.clique);
     }
 
+    /// Say how the broker of each rank is started.
+    void show_commands() const {
+        for (unsigned rank = 0; rank < settings_.size; ++rank)
+            fmt::print(stderr, "flux-start: {}: {}\n", rank, fmt::join(command_of(rank), " "));
+    }
+
     int run() {
         // The terminal's signals reach the initial program; we wait for what comes of them.
         std::signal(SIGINT, SIG_IGN);
@@ -84,15 +90,20 @@ private:
         std::unique_ptr<FdWatcher> pmi_watcher;
     };
 
+    std::vector<std::string> command_of(unsigned rank) const {
+        auto words = settings_.broker;
+        words.push_back("--setattr=rundir=" + settings_.rundir);
+        if (settings_.hosts) words.push_back("--setattr=hostname=" + settings_.hosts->at(rank));
+        if (rank == 0) words.insert(words.end(), settings_.command.begin(), settings_.command.end());
+        return words;
+    }
+
     void start(unsigned rank) {
         auto& broker = brokers_[rank];
         int fds[2];
         if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0) throw Error(errno, "socketpair");
         broker.pmi_fd = fds[0];
-        auto words = settings_.broker;
-        words.push_back("--setattr=rundir=" + settings_.rundir);
-        if (settings_.hosts) words.push_back("--setattr=hostname=" + settings_.hosts->at(rank));
-        if (rank == 0) words.insert(words.end(), settings_.command.begin(), settings_.command.end());
+        auto words = command_of(rank);
         std::vector<char*> argv;
         for (auto& word : words) argv.push_back(word.data());
         argv.push_back(nullptr);
@@ -215,11 +226,8 @@ std::vector<std::string> broker_command(const options::Parsed& parsed) {
 int exec_broker(const options::Parsed& parsed) {
     auto words = broker_command(parsed);
     words.insert(words.end(), parsed.operands().begin(), parsed.operands().end());
-    if (parsed.level("verbose") > 0 || parsed.has("noexec")) {
-        std::string line;
-        for (const auto& word : words) line += (line.empty() ? "" : " ") + word;
-        fmt::print(stderr, "flux-start: {}\n", line);
-    }
+    if (parsed.level("verbose") > 0 || parsed.has("noexec"))
+        fmt::print(stderr, "flux-start: {}\n", fmt::join(words, " "));
     if (parsed.has("noexec")) return 0;
     std::vector<char*> argv;
     for (auto& word : words) argv.push_back(word.data());
@@ -260,12 +268,14 @@ int run(Context& context, const options::Parsed& parsed) {
     } else {
         const char* parent = std::getenv("TMPDIR");
         settings.rundir = fmt::format("{}/flux-XXXXXX", parent ? parent : "/tmp");
-        if (!::mkdtemp(settings.rundir.data()))
+        if (!parsed.has("noexec") && !::mkdtemp(settings.rundir.data()))
             throw Error(errno, fmt::format("{}: {}", settings.rundir, errno_text(errno)));
         settings.remove_rundir = true;
     }
-    if (parsed.has("noexec")) return 0;
-    return TestInstance(context.loop(), std::move(settings)).run();
+    const bool show = settings.verbose > 0 || parsed.has("noexec");
+    TestInstance instance(context.loop(), std::move(settings));
+    if (show) instance.show_commands();
+    return parsed.has("noexec") ? 0 : instance.run();
 }
 
 using options::Value;

@@ -22,6 +22,44 @@ with_flux() {
     FLUX_URI=local:///no/such run flux version; [ "$status" -eq 1 ]
 }
 
+@test "without a broker every family of commands says so in its own way" {
+    export FLUX_URI=local:///no/such
+    run flux getattr size; [ "$status" -eq 1 ]; [ "$output" = "flux: flux_open: No such file or directory" ]
+    run flux -p getattr size; [ "$status" -eq 1 ]; [ "$output" = "flux: flux_open: No such file or directory" ]
+    run flux kvs get x; [ "$status" -eq 1 ]; [ "$output" = "flux-kvs: flux_open: No such file or directory" ]
+    run flux ping kvs; [ "$status" -eq 1 ]; [ "$output" = "flux-ping: flux_open: No such file or directory" ]
+    run flux jobs; [ "$status" -eq 1 ]
+    [ "$output" = "flux-jobs: ERROR: Unable to connect to Flux: broker socket /no/such was not found" ]
+}
+
+@test "wrong operands are named" {
+    run flux uri; [ "$status" -eq 2 ]
+    [[ "$output" == *"flux-uri: error: the following arguments are required: TARGET"* ]]
+    run flux sproc kill; [ "$status" -eq 2 ]
+    [[ "$output" == *"flux-sproc kill: error: the following arguments are required: SIGNUM PID|LABEL"* ]]
+    run flux module stats -t foo kvs; [ "$status" -eq 1 ]; [[ "$output" == *"must be int or double"* ]]
+}
+
+@test "start shows its commands" {
+    run flux start -X -s2 true; [ "$status" -eq 0 ]
+    [[ "${lines[0]}" == "flux-start: 0: "*"flux-broker --setattr=rundir="*" true" ]]; [[ "${lines[1]}" == "flux-start: 1: "* ]]
+    [ -z "$(ls)" ]
+    run flux start -v -s1 true; [[ "${lines[0]}" == "flux-start: 0: "*"flux-broker "*" true" ]]
+}
+
+@test "modules and pings: errors that scripts look for" {
+    run with_flux 1 '
+        fails "load kvs: File exists" flux module load kvs
+        fails "load nosuch: nosuch: module not found in search path" flux module load nosuch
+        fails "remove nosuch: No such file or directory" flux module remove nosuch
+        fails "any!nosvc: Function not implemented" flux ping -c1 nosvc
+        fails "No route to host" flux ping -c1 9
+        fails "remove nosuch: No such file or directory" flux module reload --exec nosuch
+        flux module reload --exec heartbeat; flux ping -c1 heartbeat
+        flux module remove heartbeat; flux module reload -f heartbeat; flux ping -c1 heartbeat'
+    echo "$output"; [ "$status" -eq 0 ]
+}
+
 @test "env" {
     flux env | grep -q '^export FLUX_EXEC_PATH="'
     flux env printenv FLUX_MODULE_PATH
@@ -48,6 +86,11 @@ with_flux() {
     run flux R rerank n0 <<<"$R"; [ "$status" -eq 1 ]; [[ "$output" == *"Too few hosts specified (expected 2)"* ]]
     flux R verify <<<"$R$part"; run flux R verify <<<"$R$(flux R encode -r 1 -c 0 -H n1)"; [ "$status" -eq 1 ]
     run flux R decode </dev/null; [ "$status" -eq 1 ]
+    printf '[resource]\n[[resource.config]]\nhosts="t[1-4]"\ncores="0-3"\n' >r.toml
+    [ "$(flux R parse-config r.toml | flux R decode -s)" = "rank[0-3]/core[0-3]" ]
+    [ "$(flux R parse-config r.toml | flux R decode -n)" = "t[1-4]" ]
+    echo >r.toml; run flux R parse-config r.toml; [ "$status" -eq 1 ]
+    [ "$output" = "flux-R: Config file error: Object item not found: resource" ]
     run flux R encode -r 0-1 -H a; [[ "$output" == *"hostname count in 'a' does not match nranks (2)"* ]]
 }
 

@@ -252,13 +252,22 @@ Parsed Parsed::after(const std::vector<std::string>& options) const {
 
 unsigned Parsed::level(std::string_view name) const { return number<unsigned>(name, count(name)); }
 
+std::string Parsed::operands_complaint() const {
+    if (!operands_.empty()) return "wrong number of arguments";
+    auto wanted = command().synopsis;
+    constexpr std::string_view options = "[OPTIONS] ";
+    if (wanted.starts_with(options)) wanted.remove_prefix(options.size());
+    return "the following arguments are required: " + std::string(wanted);
+}
+
 Exit Parsed::usage_error(std::string_view text) const {
     const auto usage = usage_text(path_);
     const auto line = [&](const char* kind) {
         return text.empty() ? std::string() : program() + kind + std::string(text) + '\n';
     };
-    if (path_.front()->family != Family::plain) return {exit_code::usage, {}, usage + line(": error: ")};
-    return {exit_code::failure, {}, line(": ") + usage};
+    if (path_.front()->family == Family::plain) return {exit_code::failure, {}, line(": ") + usage};
+    if (text.empty()) return usage_error(operands_complaint());
+    return {exit_code::usage, {}, usage + line(": error: ")};
 }
 
 std::string Parsed::failure_line(std::string_view text) const {

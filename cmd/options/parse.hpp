@@ -64,7 +64,7 @@ public:
     const std::vector<std::string>& operands() const noexcept { return operands_; }
 
     /// To be thrown when the command line is wrong in a way that the tables do not tell.
-    /// \param text  may be empty: only the usage is shown.
+    /// \param text  may be empty: the operands are wrong, and the usage tells what they should be.
     Exit usage_error(std::string_view text = {}) const;
     /// The line that reports a failure of the command on stderr, with its newline.
     std::string failure_line(std::string_view text) const;
@@ -73,6 +73,7 @@ private:
     friend class Parser;
     explicit Parsed(std::vector<const Command*> path) : path_(std::move(path)) {}
 
+    std::string operands_complaint() const;
     const Option& known(std::string_view name) const;
     [[noreturn]] void bad_number(std::string_view name, std::string_view value, bool integer) const;
 
