@@ -397,8 +397,7 @@ private:
         // What is asked is checked against what will be.
         co_await journal_->settled();
         auto ranks = state_->targets(targets);
-        bool drains = event == std::string_view("drain");
-        if (drains)
+        if (event == std::string_view("drain"))
             state_->drain().check_drain(ranks, state_->exclude(), mode);
         else
             state_->drain().check_undrain(ranks, mode);
@@ -407,9 +406,8 @@ private:
         auto context = Json::object("idset", ranks.encode(), "nodelist", hosts);
         if (reason) context.set("reason", *reason);
         context.set("overwrite", overwrite);
-        log(LogLevel::info,
-            fmt::format("{} idset={} nodelist={} overwrite={}{}{}", event, drains ? ranks.encode() : targets, hosts,
-                        overwrite, reason ? " reason=" : "", reason.value_or("")));
+        log(LogLevel::info, fmt::format("{} idset={} nodelist={} overwrite={}{}{}", event, ranks.encode(), hosts,
+                                        overwrite, reason ? " reason=" : "", reason.value_or("")));
         journal_->commit(EventlogEntry(event, std::move(context)), answer(std::move(request)));
     }
 
