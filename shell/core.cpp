@@ -63,15 +63,14 @@ Task<> Core::prepare() {
     early_ = standalone();
     connected();
     auto verbose = options_.get_or("verbose", 0);
-    if (verbose > 2)
-        log(Level::warning, "shell", "verbose=" + std::to_string(verbose) + " is more than there is, using 2");
+    if (verbose > 2) log(Level::warning, {}, "verbose=" + std::to_string(verbose) + " is more than there is, using 2");
     eventlog_level_ = stderr_level_ = static_cast<Level>(static_cast<int>(Level::notice) + std::clamp(verbose, 0, 2));
     process_groups_ = options_.get_or("nosetpgrp", 0) == 0;
     co_await offer_services();
     enter_directory();
     load_plugins();
     apply_taskmap();
-    for (const auto& change : trim_unused_slots(job_)) log(Level::warning, "shell", change);
+    for (const auto& change : trim_unused_slots(job_)) log(Level::warning, {}, change);
     auto command = job_.jobspec.command();
     unsigned local_id = 0;
     for (auto rank : job_.self().taskids) tasks_.push_back(std::make_unique<LocalTask>(rank, local_id++, command));
@@ -122,7 +121,7 @@ void Core::start_task(LocalTask& task) {
 void Core::task_completed(LocalTask& task) {
     if (over_) return;
     if (!started_) return early_exits_.push_back(&task); // what it causes comes after shell.start
-    log(Level::debug, "shell",
+    log(Level::debug, {},
         "task " + std::to_string(task.rank()) + " complete status=" + std::to_string(task.exit_code()));
     exit_code_ = std::max(exit_code_, task.exit_code());
     each_plugin("task_exit", [&](Plugin& plugin) { plugin.task_exit(task); });
@@ -142,7 +141,7 @@ Task<> Core::wait_for_holds() {
     } catch (const Cancelled&) {
         throw;
     } catch (const Error& error) {
-        log(Level::error, "shell", std::string("finish failed: ") + error.what());
+        log(Level::error, {}, std::string("finish failed: ") + error.what());
     }
     if (leader())
         shell_tasks_complete(0);
@@ -154,7 +153,7 @@ Task<> Core::wait_for_holds() {
 // The end, however it came: nothing of the job is under way any more.
 Task<> Core::conclude() {
     if (fatal_text_) {
-        log(Level::fatal, "shell", *fatal_text_);
+        log(Level::fatal, {}, *fatal_text_);
         kill_tasks(SIGKILL);
         raise("exec", 0, *fatal_text_, std::nullopt);
     }
@@ -233,7 +232,7 @@ std::string Core::render(std::string_view text, unsigned rank, ShellTask* task) 
             if (auto value = plugin->render_tag(tag)) return value;
         return std::nullopt;
     };
-    auto complain = [this](const std::string& text) { log(Level::error, "shell", text); };
+    auto complain = [this](const std::string& text) { log(Level::error, {}, text); };
     return Renderer(job_, unknown, complain).render(text, rank, task);
 }
 

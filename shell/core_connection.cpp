@@ -46,7 +46,7 @@ Task<> Core::reconnect(Core* self) {
         } catch (const Cancelled&) {
             throw;
         } catch (const Error& error) {
-            self->log(Level::trace, "shell", std::string("cannot reconnect yet: ") + error.what());
+            self->log(Level::trace, {}, std::string("cannot reconnect yet: ") + error.what());
         }
     }
 }
@@ -106,7 +106,7 @@ Task<> Core::deliver(unsigned rank, Payload payload) {
 
 void Core::link_error(unsigned rank, const Error& error) {
     if (leader() && !incomplete_shells_.test(rank)) return; // it has left, and needs nothing any more
-    log(Level::error, "shell", "message exchange with shell " + std::to_string(rank) + ": " + error.what());
+    log(Level::error, {}, "message exchange with shell " + std::to_string(rank) + ": " + error.what());
 }
 
 void Core::link_busy(bool busy) {

@@ -39,7 +39,7 @@ bool make_private_directory(const std::string& path) { return ::mkdir(path.c_str
 void Core::enter_directory() {
     auto cwd = job_.jobspec.cwd();
     if (cwd.empty() || ::chdir(cwd.c_str()) == 0) return;
-    log(Level::error, "shell", "could not change dir to " + cwd + ": " + errno_text(errno) + ". Going to /tmp instead");
+    log(Level::error, {}, "could not change dir to " + cwd + ": " + errno_text(errno) + ". Going to /tmp instead");
     if (::chdir("/tmp") < 0) throw Error(errno, "could not change dir to /tmp");
 }
 

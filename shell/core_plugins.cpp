@@ -47,7 +47,7 @@ void Core::load_plugins() {
         auto file = find_plugin(path, wanted[i]);
         if (!file && i < required) throw Error(ENOENT, "plugin " + wanted[i] + " is not in " + path);
         if (!file) continue;
-        log(Level::trace, "shell", "loading plugin " + *file);
+        log(Level::trace, {}, "loading plugin " + *file);
         const auto& table = load_plugin(*file);
         auto* plugin = naming(table.name, [&] { return table.create(*this); });
         plugins_.push_back(LoadedPlugin{table.name, plugin});

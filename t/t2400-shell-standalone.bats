@@ -76,6 +76,10 @@ shell() {
     [ "$(sort err)" = $'0: err\n1: err' ]
     shell 1 '{"output":{"stdout":{"path":"out-0-1234"},"mode":"append"}}' echo more </dev/null
     [ "$(cat out-0-1234)" = $'out 0\nmore' ]
+    [ "$(ls out*)" = $'out-0-1234\nout-1-1234' ]
+    run shell 1 '{"output":{"stdout":{"path":"/no/such/file"}}}' true </dev/null
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"FATAL: output: open: /no/such/file: No such file or directory"* ]]
 }
 
 @test "much output of many tasks is complete" {

@@ -51,7 +51,10 @@ load lib/common
         flux run -N2 -n4 --output=all --label-io sh -c "echo \$FLUX_TASK_RANK"
         printf "%s: %s\n" 0 0 1 1 2 2 3 3 | cmp - <(sort all)
         flux run -N2 -n4 --output=out-{{taskid}} sh -c "echo \$FLUX_TASK_RANK"
-        for rank in 0 1 2 3; do [ $(cat out-$rank) = $rank ]; done'
+        for rank in 0 1 2 3; do [ $(cat out-$rank) = $rank ]; done
+        flux run --output=/no/such/file true 2>err && exit 1
+        grep -q "flux-shell\[0\]: FATAL: output: open: /no/such/file: No such file or directory" err
+        ! grep -q redirected err'
     echo "$output"; [ "$status" -eq 0 ]
 }
 

@@ -50,7 +50,9 @@ public:
             followers_ = shell().hold();
             shell().receive(shell_protocol::write, [this](unsigned, JsonView message) { receive_forwarded(message); });
         }
-        for (auto* stream : {&out_, &err_}) prepare(*stream);
+        for (auto* stream : {&out_, &err_}) open_files(*stream);
+        if (shell().leader())
+            for (auto* stream : {&out_, &err_}) post_redirect(*stream);
         redirect_log();
         for (auto* task : shell().tasks())
             for (auto* stream : {&out_, &err_})
@@ -75,7 +77,7 @@ private:
         const StreamConfig* config = nullptr;
         bool per_shell = false;         // each shell writes its own files
         std::vector<OutputFile*> files; // by local task, of this shell
-        OutputFile* shared = nullptr;   // leader: of all shells
+        OutputFile* shared = nullptr;   // leader: of other shells
         std::uint64_t total = 0;        // leader: bytes, kept or not
     };
 
@@ -93,19 +95,23 @@ private:
         shell().append_event(shell_protocol::output_key, EventlogEntry(event, std::move(context)));
     }
 
-    void prepare(Stream& stream) {
+    void open_files(Stream& stream) {
         const auto& config = *stream.config;
         if (config.target != StreamConfig::Target::file) return;
         stream.per_shell = shell().renders_per_shell(config.path);
-        if (shell().leader()) {
-            auto all = Idset::below(static_cast<Idset::Id>(shell().info().ntasks));
-            post("redirect", Json::object("stream", config.name, "rank", all.encode_with_brackets(), "path",
-                                          shell().render(config.path, shell().info().size)));
-        }
         if (!stream.per_shell && !shell().leader()) return;
         for (auto* task : shell().tasks())
             stream.files.push_back(&files_.open(shell().render(config.path, task), config.open_flags));
-        if (!stream.per_shell) stream.shared = &files_.open(shell().render(config.path), config.open_flags);
+        if (!stream.per_shell && shell().info().size > 1)
+            stream.shared = &files_.open(shell().render(config.path), config.open_flags);
+    }
+
+    void post_redirect(const Stream& stream) {
+        const auto& config = *stream.config;
+        if (config.target != StreamConfig::Target::file) return;
+        auto all = Idset::below(static_cast<Idset::Id>(shell().info().ntasks));
+        post("redirect", Json::object("stream", config.name, "rank", all.encode_with_brackets(), "path",
+                                      shell().render(config.path, shell().info().size)));
     }
 
     // What the shells have to say goes where the tasks' stderr goes.
