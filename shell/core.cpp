@@ -29,6 +29,7 @@ Core::Core(Loop& loop, std::unique_ptr<Handle> handle, Launch launch)
       incomplete_shells_(Idset::below(job_.size)),
       journal_(loop, [this](const Error& error) { fatal(1, std::string("cannot write eventlogs: ") + error.what()); }),
       links_(*this, job_.rank),
+      proctable_(*this),
       root_(loop),
       work_(root_) {}
 
@@ -69,6 +70,7 @@ Task<> Core::prepare() {
     co_await offer_services();
     enter_directory();
     load_plugins();
+    check_options();
     apply_taskmap();
     for (const auto& change : trim_unused_slots(job_)) log(Level::warning, {}, change);
     auto command = job_.jobspec.command();

@@ -8,6 +8,7 @@
 #include "journal.hpp"
 #include "launch.hpp"
 #include "links.hpp"
+#include "proctable.hpp"
 #include "render.hpp"
 #include "task.hpp"
 
@@ -89,6 +90,8 @@ private:
 
     // core_plugins.cpp: loading and calling
     void load_plugins();
+    /// Do not run a job without something that it asks for.
+    void check_options();
     void apply_taskmap();
     /// False when one has failed, which is logged.
     bool each_plugin(const char* what, const std::function<void(Plugin&)>& call) noexcept;
@@ -174,6 +177,7 @@ private:
     int exit_code_ = 0;
     std::optional<std::string> fatal_text_;
     std::list<SignalWatcher> signals_;
+    Proctable proctable_;
 
     Scope root_;
     Scope work_; // the job and the background work of plugins

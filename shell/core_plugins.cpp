@@ -8,12 +8,32 @@
 #include <cerrno>
 #include <fstream>
 #include <sstream>
+#include <unistd.h>
 
 namespace flux::shell {
 namespace {
 
 // Loaded for every job, in this order. Of what is not listed an option of the same name asks for a plugin.
 constexpr std::string_view default_plugins[] = {"pmi", "input", "output", "kill", "affinity", "doom"};
+
+// Options that change how tasks run, and that only a plugin which is not part of this shell could obey. Others that
+// nobody reads are ignored, as the reference has it.
+constexpr std::string_view unsupported_options[] = {"pty", "stage-in", "stop-tasks-in-exec", "coprocess", "sysmon"};
+
+bool is_off(JsonView option) {
+    return !option || option.equals(Json(0)) || option.equals(Json(false)) ||
+           (option.is_object() && option.size() == 0);
+}
+
+// There is no Lua here to run them.
+void refuse_script(JsonView option, std::string_view name) {
+    if (!option) return;
+    auto path = option.try_as<std::string>();
+    if (!path) throw Error(EINVAL, std::string(name) + " must be the path of a file, not " + option.dump());
+    auto what = "loading rc file " + *path + ": ";
+    if (::access(path->c_str(), R_OK) < 0) throw Error(errno, what + errno_text(errno));
+    throw Error(ENOTSUP, what + "Lua is not supported, write a shell plugin instead");
+}
 
 std::string read_text(const std::string& path) {
     std::ifstream file(path);
@@ -52,6 +72,26 @@ void Core::load_plugins() {
         auto* plugin = naming(table.name, [&] { return table.create(*this); });
         plugins_.push_back(LoadedPlugin{table.name, plugin});
     }
+}
+
+void Core::check_options() {
+    refuse_script(option("initrc"), "initrc");
+    refuse_script(option("userrc"), "userrc");
+    auto loaded = [this](std::string_view name) {
+        return std::any_of(plugins_.begin(), plugins_.end(), [&](const auto& entry) { return entry.name == name; });
+    };
+    for (auto name : unsupported_options) {
+        auto value = option(name);
+        if (is_off(value) || loaded(name)) continue;
+        // A client that wants to be interactive goes on with plain streams when no terminal is offered.
+        if (name == "pty" && value["interactive"] && !value["ranks"])
+            log(Level::warning, {}, "pty is not supported, using plain streams");
+        else
+            throw Error(ENOTSUP, "option " + std::string(name) + " is not supported");
+    }
+    for (std::string_view name : {"xmlfile", "restrict"})
+        if (!is_off(option("hwloc")[name]) && !loaded("hwloc"))
+            throw Error(ENOTSUP, "option hwloc." + std::string(name) + " is not supported");
 }
 
 void Core::apply_taskmap() {

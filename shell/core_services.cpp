@@ -14,6 +14,7 @@ Task<> Core::offer_services() {
         serve(shell_protocol::critical_ranks, [this](const Request& request) { serve_critical_ranks(request); });
         receive(shell_protocol::tasks_complete, [this](unsigned from, JsonView) { shell_tasks_complete(from); });
     }
+    proctable_.offer();
     if (job_.size > 1) serve(shell_protocol::link, [this](Request request) { links_.receive(std::move(request)); });
     if (standalone()) co_return;
     co_await handle_->call("service.add", Json::object("service", job_.service));

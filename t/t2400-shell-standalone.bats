@@ -186,6 +186,26 @@ PY
     [[ "$output" == *verbose* ]]
 }
 
+@test "an option that cannot be obeyed is fatal" {
+    refused() {
+        run shell 1 "$1" echo ran </dev/null
+        [ "$status" -eq 1 ]; [[ "$output" == *"flux-shell[0]: FATAL: "*"$2"* ]]; [[ "$output" != *ran* ]]
+    }
+    refused '{"initrc":"/no/such"}' "loading rc file /no/such: No such file or directory"
+    echo >rc.lua
+    refused '{"userrc":"rc.lua"}' "loading rc file rc.lua: Lua is not supported"
+    refused '{"pty":1}' "option pty is not supported"
+    refused '{"hwloc":{"xmlfile":1}}' "option hwloc.xmlfile is not supported"
+    refused '{"oom":{"adjust":5000}}' "adjust from -1000 to 1000"
+    refused '{"oom":{"adjust":1,"x":1}}' "adjust from -1000 to 1000"
+    shell 1 '{"hwloc":{"xmlfile":0},"pty":0,"stop-tasks-in-exec":false,"unknown":1}' true </dev/null
+    run shell 1 '{"pty":{"interactive":1}}' echo ran </dev/null
+    [[ "$output" == *"pty is not supported, using plain streams"*ran* ]]
+    # The score is set as soon as the task runs.
+    run shell 1 '{"oom":{"adjust":500}}' sh -c 'until [ $(cat /proc/self/oom_score_adj) = 500 ]; do :; done; echo yes' </dev/null
+    [ "$output" = yes ]
+}
+
 @test "PMI: an MPI program finds its ranks" {
     command -v mpicc.mpich >/dev/null || skip "no mpich"
     cat >hello.c <<'C'

@@ -58,6 +58,17 @@ load lib/common
     echo "$output"; [ "$status" -eq 0 ]
 }
 
+@test "processes of all shells" {
+    run under_flux 2 '
+        id=$(flux submit -N2 -n4 sh -c "echo \$FLUX_TASK_RANK \$\$ >pid.\$FLUX_TASK_RANK; exec sleep 1000")
+        pids=$(flux job hostpids $id)
+        [ "$pids" = "$(flux job hostpids $id)" ]
+        until [ $(cat pid.* | wc -l) = 4 ]; do :; done
+        [ "$pids" = "$(sort -n pid.* | awk "{print \"$(hostname):\" \$2}" | paste -sd,)" ]
+        flux cancel $id; flux job wait-event $id clean'
+    echo "$output"; [ "$status" -eq 0 ]
+}
+
 @test "a task that fails ends the job when it is asked to" {
     run under_flux 2 '
         code=0
