@@ -28,11 +28,12 @@ Task<int> publish(Handle* handle, Event event) {
     Condition arrived;
     bool seen = false;
     if (event.loopback) {
-        co_await handle->subscribe(event.topic, [&](const Message& message) {
+        auto on_event = [&](const Message& message) {
             if (message.topic != event.topic || message.payload.bytes() != event.payload.bytes()) return;
             seen = true;
             arrived.notify_all();
-        });
+        };
+        co_await handle->subscribe(event.topic, on_event, role_all);
     }
     if (event.synchronous) {
         auto request = Json::object("topic", event.topic, "flags", flags_of(event));
@@ -77,12 +78,13 @@ Task<int> follow(Handle* handle, std::vector<std::string> topics, unsigned count
     Condition arrived;
     unsigned seen = 0;
     for (const auto& topic : topics) {
-        co_await handle->subscribe(topic, [&](const Message& message) {
+        auto on_event = [&](const Message& message) {
             if (count && seen >= count) return;
             print(message);
             ++seen;
             arrived.notify_all();
-        });
+        };
+        co_await handle->subscribe(topic, on_event, role_all);
     }
     while (!count || seen < count) co_await arrived.wait();
     for (const auto& topic : topics) handle->unsubscribe(topic);

@@ -50,10 +50,11 @@ void Router::route(Message message, Endpoint& from) {
     case MessageType::event:
         if (rank_ == 0) {
             publish(std::move(message));
-        } else if (message.sequence() > 0) {
+        } else if (&from == parent()) {
             sequence_ = message.sequence();
             distribute(message);
         } else if (auto* above = parent()) {
+            message.aux1 = 0; // the leader numbers it
             above->deliver(std::move(message));
         }
         break;

@@ -270,7 +270,9 @@ public:
         publish(topic, Payload::from_json(std::move(payload)), flags);
     }
     /// Receive events whose topic begins with `prefix`. Await the result before relying on it.
-    Call subscribe(std::string_view prefix, std::function<void(const Message&)> on_event);
+    /// \param roles  who may publish them besides the owner: anybody can send an event of any topic (broker.md 1.5).
+    Call subscribe(std::string_view prefix, std::function<void(const Message&)> on_event,
+                   std::uint32_t roles = role_owner);
     void unsubscribe(std::string_view prefix);
 
     using Handler = std::function<void(Request)>;

@@ -176,6 +176,7 @@ void Handle::State::receive(Message message) {
         // A handler may subscribe or unsubscribe: look each one up again.
         for (std::size_t i = 0; i < subscriptions.size(); ++i) {
             if (!message.topic.starts_with(subscriptions[i].prefix)) continue;
+            if (!(message.credentials.rolemask & (role_owner | subscriptions[i].roles))) continue;
             auto callback = subscriptions[i].callback;
             (*callback)(message);
         }
@@ -352,9 +353,9 @@ void Handle::publish(std::string_view topic, Payload payload, std::uint8_t flags
     send(std::move(event));
 }
 
-Call Handle::subscribe(std::string_view prefix, std::function<void(const Message&)> on_event) {
-    state_->subscriptions.emplace_back(std::string(prefix),
-                                       std::make_shared<std::function<void(const Message&)>>(std::move(on_event)));
+Call Handle::subscribe(std::string_view prefix, std::function<void(const Message&)> on_event, std::uint32_t roles) {
+    auto callback = std::make_shared<std::function<void(const Message&)>>(std::move(on_event));
+    state_->subscriptions.emplace_back(std::string(prefix), std::move(callback), roles);
     return call("event.subscribe", Json::object("topic", prefix));
 }
 

@@ -56,10 +56,12 @@ struct Handle::State {
         Handler handler;
     };
     struct Subscription {
-        Subscription(std::string prefix, std::shared_ptr<std::function<void(const Message&)>> callback)
-            : prefix(std::move(prefix)), callback(std::move(callback)) {}
+        Subscription(std::string prefix, std::shared_ptr<std::function<void(const Message&)>> callback,
+                     std::uint32_t roles)
+            : prefix(std::move(prefix)), callback(std::move(callback)), roles(roles) {}
         std::string prefix;
         std::shared_ptr<std::function<void(const Message&)>> callback;
+        std::uint32_t roles;
     };
 
     Loop& loop;
