@@ -27,6 +27,9 @@ constexpr std::string_view exempt[] = {"state-machine.wait", "state-machine.get"
 // subscribes to much, or asks for much, and goes to sleep.
 constexpr std::size_t stall_backlog = std::size_t(16) << 20;
 
+// How long all clients together may take to read their last messages when the broker ends.
+constexpr std::chrono::seconds flush_limit(1);
+
 // Requests that the connector answers for its clients.
 constexpr std::string_view own[] = {"event.subscribe", "event.unsubscribe", "service.add", "service.remove"};
 
@@ -55,7 +58,7 @@ public:
         if (backlog() > stall_backlog && !stall_.active()) watch_stall();
     }
     std::size_t backlog() const noexcept { return transport_.backlog(); }
-    void flush() noexcept { transport_.flush(); }
+    void flush(std::chrono::nanoseconds limit) noexcept { transport_.flush(limit); }
 
     ucred peer;
     Credentials credentials;
@@ -101,7 +104,9 @@ void Connector::close() noexcept {
         ::close(std::exchange(listen_fd_, -1));
         ::unlink(path_.c_str());
     }
-    for (auto& [uuid, client] : clients_) client->flush();
+    // One who does not read must not keep the broker.
+    const auto deadline = std::chrono::steady_clock::now() + flush_limit;
+    for (auto& [uuid, client] : clients_) client->flush(deadline - std::chrono::steady_clock::now());
     while (!clients_.empty()) on_closed(*clients_.begin()->second);
     router_.remove(*this);
 }

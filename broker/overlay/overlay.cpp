@@ -14,6 +14,11 @@
 namespace flux::broker {
 namespace {
 
+using namespace std::chrono_literals;
+
+// How long the parent may take to read the last words of a link.
+constexpr auto flush_limit = 1s;
+
 // Range of link protocols that this broker speaks; a link needs an overlap.
 constexpr int protocol = 2;
 constexpr int protocol_min = 2;
@@ -68,7 +73,7 @@ public:
     /// A message of the link itself, not of those that use it.
     void send(Message message) { transport_.send(std::move(message)); }
     void set_uuid(std::string uuid) { uuid_ = std::move(uuid); }
-    void flush() noexcept { transport_.flush(); }
+    void flush(std::chrono::nanoseconds limit) noexcept { transport_.flush(limit); }
 
     const std::uint32_t number;
     std::uint32_t rank = nodeid_any;
@@ -187,7 +192,7 @@ Task<> Overlay::goodbye() {
     auto request = Message::request("overlay.goodbye");
     request.set(flag_noresponse);
     parent_->send(std::move(request));
-    parent_->flush();
+    parent_->flush(flush_limit);
 }
 
 Task<> Overlay::children_gone() {
@@ -433,7 +438,7 @@ void Overlay::serve() {
         if (!child->second.link)
             throw Error(EINVAL, fmt::format("rank {} is already {}", rank, to_string(child->second.status)));
         child->second.link->send(Message::control(control_disconnect, 0));
-        child->second.link->flush();
+        child->second.link->flush(0s); // as far as it goes: it may have stopped reading
         environment_.log(LogLevel::err,
                          fmt::format("{} (rank {}) disconnected by request", environment_.host_of(rank), rank));
         child_gone(rank, SubtreeStatus::lost, "administrative disconnect");

@@ -4,6 +4,7 @@
 #include <flux/loop.hpp>
 #include <flux/message.hpp>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,8 +28,8 @@ public:
     /// A function that any thread may call, as long as it likes, to have this end receive a message; none where nobody
     /// else's thread holds what was sent here.
     virtual std::function<void(Message)> injector() { return {}; }
-    /// Block until what was queued is gone or the peer is; for the last words of a process.
-    virtual void flush() noexcept {}
+    /// Block until what was queued is gone, or the peer is, or the limit has passed; for the last words of a process.
+    virtual void flush(std::chrono::nanoseconds limit = std::chrono::hours(1)) noexcept { (void)limit; }
 };
 
 /// Frames over a connected stream socket. Owns the descriptor.
@@ -39,7 +40,7 @@ public:
     void start(OnMessage on_message, OnClosed on_closed) override;
     void send(Message message) override;
     std::size_t backlog() const noexcept override;
-    void flush() noexcept override;
+    void flush(std::chrono::nanoseconds limit = std::chrono::hours(1)) noexcept override;
 
     int fd() const noexcept;
     /// Stop or resume reading (back-pressure on the peer).

@@ -80,7 +80,7 @@ private:
         }
         std::size_t backlog() const noexcept override { return below_->backlog(); }
         std::function<void(Message)> injector() override { return below_->injector(); }
-        void flush() noexcept override { below_->flush(); }
+        void flush(std::chrono::nanoseconds limit) noexcept override { below_->flush(limit); }
 
     private:
         static int index(MessageType type) noexcept {

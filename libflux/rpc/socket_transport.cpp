@@ -151,15 +151,18 @@ void SocketTransport::send(Message message) {
 
 std::size_t SocketTransport::backlog() const noexcept { return state_->out.size() - state_->sent; }
 
-void SocketTransport::flush() noexcept {
+void SocketTransport::flush(std::chrono::nanoseconds limit) noexcept {
     auto& state = *state_;
+    const auto deadline = std::chrono::steady_clock::now() + limit;
     while (state.sent < state.out.size()) {
         ssize_t n = ::send(state.fd, state.out.data() + state.sent, state.out.size() - state.sent, MSG_NOSIGNAL);
         if (n >= 0) {
             state.advance(static_cast<std::size_t>(n));
         } else if (errno == EAGAIN) {
+            auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+            if (left.count() <= 0) break;
             pollfd ready{state.fd, POLLOUT, 0};
-            ::poll(&ready, 1, -1);
+            ::poll(&ready, 1, static_cast<int>(left.count()));
         } else if (errno != EINTR) {
             break;
         }
