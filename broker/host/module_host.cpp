@@ -64,18 +64,21 @@ std::string make_uuid() {
 /// Marks a slot as being worked on for a block.
 class ModuleHost::Busy {
 public:
-    explicit Busy(ModuleSlot& slot) : slot_(&slot) { slot.busy = true; }
-    ~Busy() { done(); }
-    void done() {
+    Busy(ModuleHost& host, ModuleSlot& slot) : host_(host), slot_(&slot) { slot.busy = true; }
+    ~Busy() {
         if (!slot_) return;
         slot_->busy = false;
         slot_->idle.notify_all();
-        slot_ = nullptr;
+        // It may have died meanwhile, when nobody could look after it.
+        if (auto* instance = slot_->instance.get(); instance && instance->gone()) host_.died(slot_->spec.name);
     }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
     /// The slot is about to be destroyed.
     void abandon() { slot_ = nullptr; }
 
 private:
+    ModuleHost& host_;
     ModuleSlot* slot_;
 };
 
@@ -135,7 +138,7 @@ Task<> ModuleHost::load(ModuleSpec spec) {
     auto& slot = *owned;
     if (!router_.add_service(name, slot)) throw Error(EEXIST, fmt::format("service {} exists already", name));
     slots_.emplace(name, std::move(owned));
-    Busy busy(slot);
+    Busy busy(*this, slot);
     std::exception_ptr failure;
     try {
         std::unique_ptr<Library> library;
@@ -280,7 +283,7 @@ Task<> ModuleHost::remove(std::string name, bool kill, bool check) {
             throw Error(EBUSY, fmt::format("module {} is needed by {}", name, list));
         }
     }
-    Busy busy(slot);
+    Busy busy(*this, slot);
     co_await stop(slot, false, kill);
     busy.abandon();
     discard(slot);
@@ -291,7 +294,7 @@ Task<> ModuleHost::remove(std::string name, bool kill, bool check) {
 Task<> ModuleHost::reload(std::string name, std::optional<std::string> path,
                           std::optional<std::vector<std::string>> args) {
     auto& slot = *co_await claim(name);
-    Busy busy(slot);
+    Busy busy(*this, slot);
     auto next = slot.spec;
     if (path) next.path = find_file(*path);
     if (args) next.args = *args;
@@ -420,7 +423,7 @@ void ModuleHost::died(std::string name) {
 
 Task<> ModuleHost::restart(std::string name) {
     auto& slot = *co_await claim(name);
-    Busy busy(slot);
+    Busy busy(*this, slot);
     slot.hold();
     auto& instance = *slot.instance;
     Limit limit(loop_, instance.changed, environment_.stop_limit);
