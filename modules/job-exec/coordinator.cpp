@@ -92,7 +92,7 @@ Task<> Coordinator::meet_job_manager() {
         } catch (const Error& error) {
             handle_.log(LogLevel::err, fmt::format("job-manager.exec-hello: {}", error.what()));
         }
-        if (manager_up_) co_await judge_strangers();
+        if (manager_up_) judge_soon();
     }
 }
 
@@ -469,9 +469,20 @@ Task<> Coordinator::watch_online() {
 
 void Coordinator::on_stranger(std::uint32_t rank, const ShellReport& report) {
     strangers_[report.id].set(rank);
-    if (manager_up_ && !judging_)
-        scope_.spawn(
-            "judge shells", [](Coordinator* self) { return self->judge_strangers(); }, this);
+    if (manager_up_) judge_soon();
+}
+
+// One judgement at a time; who comes while it is made is looked at in the next.
+void Coordinator::judge_soon() {
+    if (std::exchange(judge_again_, true) || judging_) return;
+    scope_.spawn(
+        "judge shells", [](Coordinator* self) { return self->judge(); }, this);
+}
+
+Task<> Coordinator::judge() {
+    judging_ = true;
+    while (std::exchange(judge_again_, false)) co_await judge_strangers();
+    judging_ = false;
 }
 
 Task<bool> Coordinator::is_over(JobId id) {
@@ -487,7 +498,6 @@ Task<bool> Coordinator::is_over(JobId id) {
 
 // A job that job-manager does not know, or knows as over, has no business here; any other will be started (again).
 Task<> Coordinator::judge_strangers() {
-    judging_ = true;
     std::set<JobId> ids = namespaces_;
     for (const auto& [id, ranks] : strangers_) ids.insert(id);
     for (auto id : ids) {
@@ -511,7 +521,6 @@ Task<> Coordinator::judge_strangers() {
             std::move(removal).then([](const Message&) {});
         }
     }
-    judging_ = false;
 }
 
 Json Coordinator::stats() const {

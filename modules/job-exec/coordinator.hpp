@@ -76,6 +76,8 @@ private:
 
     // shells and namespaces of jobs that are over
     void on_stranger(std::uint32_t rank, const ShellReport& report);
+    void judge_soon();
+    Task<> judge();
     Task<> judge_strangers();
     Task<bool> is_over(JobId id);
 
@@ -101,6 +103,7 @@ private:
     std::map<JobId, Idset> strangers_; // shells of jobs that are not ours (yet)
     bool manager_up_ = false;
     bool judging_ = false;
+    bool judge_again_ = false;
 };
 
 } // namespace flux::job_exec
