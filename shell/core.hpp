@@ -14,6 +14,7 @@
 
 #include <flux/shell.hpp>
 
+#include <chrono>
 #include <list>
 #include <memory>
 #include <optional>
@@ -21,6 +22,9 @@
 #include <vector>
 
 namespace flux::shell {
+
+/// Between attempts to reach the broker or a service again.
+inline constexpr std::chrono::milliseconds first_delay(20), longest_delay(1000);
 
 class Core final : public Shell, private Links::Host {
 public:
@@ -112,6 +116,7 @@ private:
     void serve_critical_ranks(const Request& request);
     void shell_tasks_complete(unsigned shell_rank);
     static Task<> watch_resources(Core* self);
+    Task<> take_resources();
 
     // core_connection.cpp: the broker may go and come back
     void connected();

@@ -16,9 +16,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto first_delay = 20ms;
-constexpr auto longest_delay = 1000ms;
-
 /// Errors that say nothing about what was asked: it may be asked again.
 bool transient(int errnum) { return errnum == ECONNRESET || errnum == EHOSTUNREACH || errnum == EAGAIN; }
 

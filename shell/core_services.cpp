@@ -79,15 +79,30 @@ void Core::follow_resources() {
     work_.spawn("resources", &Core::watch_resources, this);
 }
 
-// The first answer is what the shell knows already.
+// The stream is asked for again as long as the job runs: its answers begin with what is true now.
 Task<> Core::watch_resources(Core* self) {
-    auto payload = Json::object("id", self->job_.id, "key", "R", "flags", 0);
-    auto stream = self->handle_->stream("job-info.update-watch", std::move(payload));
+    for (auto delay = first_delay;; delay = std::min(2 * delay, longest_delay)) {
+        while (!self->online_) co_await self->changed_.wait();
+        try {
+            co_await self->take_resources();
+            co_return;
+        } catch (const Cancelled&) {
+            throw;
+        } catch (const Error& error) {
+            self->log(Level::debug, "shell", std::string("watch of R: ") + error.what());
+        }
+        co_await sleep_for(delay);
+    }
+}
+
+Task<> Core::take_resources() {
+    auto payload = Json::object("id", job_.id, "key", "R", "flags", 0);
+    auto stream = handle_->stream("job-info.update-watch", std::move(payload));
     while (auto message = co_await stream.next()) {
         auto resources = ResourceSet::decode(message->json().get<JsonView>("R"));
-        if (resources.expiration == self->job_.expiration) continue;
-        self->job_.expiration = resources.expiration;
-        self->each_plugin("resource_update", [](Plugin& plugin) { plugin.resource_update(); });
+        if (resources.expiration == job_.expiration) continue;
+        job_.expiration = resources.expiration;
+        each_plugin("resource_update", [](Plugin& plugin) { plugin.resource_update(); });
     }
 }
 
