@@ -247,7 +247,7 @@ void Launcher::start(Packet& packet) {
     command.env = std::move(body.env);
     command.cwd = std::move(body.cwd);
     command.fallback_cwd = std::move(body.fallback_cwd);
-    command.process_group = body.flags & process_group;
+    command.process_group = command.session = body.flags & process_group;
     rlimit raised{file_limit_.rlim_max, file_limit_.rlim_max};
     ::setrlimit(RLIMIT_NOFILE, &file_limit_);
     process.start_time = wall_clock_ns();
@@ -333,6 +333,7 @@ void Launcher::reap() {
         else
             on_ended(processes_.find(found->second), status);
     }
+    end_orphans();
     drop_unwanted();
     if (ending_ == Ending::forced && has_children_) end_all(Ending::forced);
 }
@@ -343,8 +344,22 @@ void Launcher::on_ended(std::map<std::uint64_t, Process>::iterator entry, int st
     process.ended = true;
     process.status = status;
     process.group_alive = process.leads_group() && ::kill(-process.pid, 0) == 0;
+    if (WIFSIGNALED(status) && process.leads_group()) fallen_sessions_.insert(process.pid);
     client_.send(Operation::exited, entry->first, static_cast<std::uint32_t>(status));
     if (process.forgotten) processes_.erase(entry);
+}
+
+// A job shell that was killed cannot end its tasks: they are left to us, and so is in turn what they had started.
+void Launcher::end_orphans() {
+    if (fallen_sessions_.empty()) return;
+    std::set<pid_t> still_there;
+    for (pid_t child : children()) {
+        auto session = ::getsid(child);
+        if (running_.contains(child) || !fallen_sessions_.contains(session)) continue;
+        ::kill(child, SIGKILL);
+        still_there.insert(session);
+    }
+    fallen_sessions_ = std::move(still_there);
 }
 
 // What is left of a group without its leader ends as a child of ours.

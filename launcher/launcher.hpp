@@ -68,6 +68,7 @@ private:
 
     void reap();
     void on_ended(std::map<std::uint64_t, Process>::iterator entry, int status);
+    void end_orphans();
     void look_for_empty_groups();
     void drop_unwanted();
     void end_all(Ending how);
@@ -84,6 +85,7 @@ private:
     ClientConnection client_;
     std::map<std::uint64_t, Process> processes_;
     std::map<pid_t, std::uint64_t> running_;
+    std::set<pid_t> fallen_sessions_; ///< whose leader was killed
     std::uint64_t next_id_ = 1;
     bool has_children_ = false; ///< of ours or inherited from ended ones
     Ending ending_ = Ending::no;

@@ -78,7 +78,10 @@ public:
         ::sigfillset(&signals);
         ::posix_spawnattr_setsigdefault(&attributes_, &signals);
         int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
-        if (command.process_group) flags |= POSIX_SPAWN_SETPGROUP; // group 0: the child's own
+        if (command.session)
+            flags |= POSIX_SPAWN_SETSID; // its leader leads a group too
+        else if (command.process_group)
+            flags |= POSIX_SPAWN_SETPGROUP; // group 0: the child's own
         ::posix_spawnattr_setflags(&attributes_, static_cast<short>(flags));
         if (directory >= 0) {
             if (int rc = ::posix_spawn_file_actions_addfchdir_np(&actions_, directory)) return rc;
