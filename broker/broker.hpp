@@ -17,6 +17,10 @@
 #include <string>
 #include <vector>
 
+namespace flux::pmi {
+class Client;
+}
+
 namespace flux::broker {
 
 /// The command line.
@@ -42,6 +46,7 @@ private:
     Task<int> life();
     Task<> live();
     void boot();
+    void find_enclosing_instance(pmi::Client& pmi);
     Task<> join();
     Task<> run_rc1();
     Task<> wait_for_quorum();

@@ -179,6 +179,21 @@ Json Broker::load_config(const std::string& path) const {
     return config;
 }
 
+// A broker that runs as a task of a job learns from the job's shell where it is (broker.md 6.8). What tasks find in
+// their environment is about that job and nothing that our own processes should see.
+void Broker::find_enclosing_instance(pmi::Client& pmi) {
+    auto level = pmi.singleton() ? std::nullopt : pmi.find("flux.instance-level");
+    attributes_.set("instance-level", level.value_or("0"));
+    const char* path = std::getenv("FLUX_JOB_ID_PATH");
+    attributes_.set("jobid-path", level && path ? path : "/");
+    if (level) {
+        attributes_.set("jobid", pmi.kvsname());
+        if (const char* uri = std::getenv("FLUX_URI")) attributes_.set("parent-uri", uri);
+        if (const char* name = std::getenv("FLUX_KVS_NAMESPACE")) attributes_.set("parent-kvs-namespace", name);
+    }
+    for (auto name : {"FLUX_URI", "FLUX_PROXY_REMOTE", "FLUX_KVS_NAMESPACE", "FLUX_JOB_ID_PATH"}) ::unsetenv(name);
+}
+
 void Broker::boot() {
     if (options_.verbose > 0) {
         attributes_.set("log-stderr-level", options_.verbose > 1 ? "7" : "6");
@@ -216,8 +231,7 @@ void Broker::boot() {
     attributes_.set("broker.starttime",
                     fmt::format("{:.2f}", static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9));
     attributes_.set("broker.boot-method", pmi.singleton() ? "single" : "simple");
-    attributes_.set("instance-level", "0");
-    attributes_.set("jobid-path", "/");
+    find_enclosing_instance(pmi);
     if (!attributes_.is_set("broker.rc1_path")) attributes_.set("broker.rc1_path", "flux modprobe rc1");
     if (!attributes_.is_set("broker.rc3_path")) attributes_.set("broker.rc3_path", "flux modprobe rc3");
     auto fallback = [&](const char* name, std::string value) {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 #include <sys/resource.h>
 #include <sys/stat.h>
 

@@ -21,7 +21,8 @@ Interrupts::Interrupts(cmd::Context& context, JobId id, bool enabled, std::funct
     : loop_(context.loop()), handle_(context.handle()), id_(id), on_detach_(std::move(on_detach)) {
     if (!enabled) return;
     watch(SIGINT, &Interrupts::interrupt);
-    for (int signum : {SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGUSR2}) watch(signum, &Interrupts::pass_on);
+    watch(SIGTERM, &Interrupts::terminate);
+    for (int signum : {SIGHUP, SIGALRM, SIGUSR1, SIGUSR2}) watch(signum, &Interrupts::pass_on);
 }
 
 void Interrupts::watch(int signum, void (Interrupts::*action)(int)) {
@@ -31,10 +32,7 @@ void Interrupts::watch(int signum, void (Interrupts::*action)(int)) {
 
 void Interrupts::interrupt(int) {
     if (second_chance_ && second_chance_->active()) {
-        auto payload = Json::object("id", id_, "type", "cancel", "severity", 0, "note", "interrupted by ctrl-C");
-        handle_.call(job_manager_protocol::raise.topic, std::move(payload)).then([](const Message& answer) {
-            report_failure("cancel", answer);
-        });
+        cancel("interrupted by ctrl-C");
         second_chance_->stop();
         suspend_watcher_.reset();
         return;
@@ -43,6 +41,22 @@ void Interrupts::interrupt(int) {
     suspend_watcher_ = std::make_unique<SignalWatcher>(loop_, SIGTSTP, [this](int) { detach(); });
     second_chance_ = std::make_unique<Timer>(loop_, [this] { suspend_watcher_.reset(); });
     second_chance_->start(second_chance_time);
+}
+
+// The job's tasks are asked to end; a job without tasks is cancelled; who asks again does not want to wait for it.
+void Interrupts::terminate(int) {
+    if (std::exchange(terminated_, true)) return detach();
+    auto payload = Json::object("id", id_, "signum", SIGTERM);
+    handle_.call(job_manager_protocol::kill.topic, std::move(payload)).then([this](const Message& answer) {
+        if (answer.errnum()) cancel("terminated");
+    });
+}
+
+void Interrupts::cancel(std::string_view note) {
+    auto payload = Json::object("id", id_, "type", "cancel", "severity", 0, "note", note);
+    handle_.call(job_manager_protocol::raise.topic, std::move(payload)).then([](const Message& answer) {
+        report_failure("cancel", answer);
+    });
 }
 
 void Interrupts::detach() {

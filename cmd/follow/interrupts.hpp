@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace flux::follow {
@@ -24,6 +25,8 @@ private:
     void interrupt(int);
     void detach();
     void pass_on(int signum);
+    void terminate(int);
+    void cancel(std::string_view note);
 
     Loop& loop_;
     Handle& handle_;
@@ -33,6 +36,7 @@ private:
     std::unique_ptr<SignalWatcher> suspend_watcher_;
     std::unique_ptr<Timer> second_chance_; // runs after the first Ctrl-C
     bool detached_ = false;
+    bool terminated_ = false;
 };
 
 } // namespace flux::follow

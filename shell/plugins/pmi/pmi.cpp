@@ -2,6 +2,7 @@
 // job.
 #include "exchange.hpp"
 
+#include <flux/parse_integer.hpp>
 #include <flux/paths.hpp>
 #include <flux/shell.hpp>
 #include <flux/shell_protocol.hpp>
@@ -87,7 +88,9 @@ private:
                             "task map is too long for PMI_process_mapping, leaving it out");
             server_->preset("flux.taskmap", taskmap.to_json().dump());
         }
-        if (auto level = shell().attribute("instance-level")) server_->preset("flux.instance-level", *level);
+        // A broker among the tasks is one level below.
+        auto level = parse_integer<unsigned>(shell().attribute("instance-level").value_or("0")).value_or(0);
+        server_->preset("flux.instance-level", std::to_string(level + 1));
         if (auto hint = shell().attribute("tbon.interface-hint")) server_->preset("flux.tbon-interface-hint", *hint);
     }
 
