@@ -88,17 +88,7 @@ JsonView::MemberIterator& JsonView::MemberIterator::operator++() noexcept {
 
 std::string JsonView::dump() const { return compact(raw_, false); }
 std::string JsonView::dump_sorted() const { return compact(raw_, true); }
-std::string JsonView::dump_indented(unsigned width) const {
-    if (!raw_) return "null";
-    std::string text;
-    auto append = [](const char* data, std::size_t size, void* into) noexcept {
-        static_cast<std::string*>(into)->append(data, size);
-        return 0;
-    };
-    if (json_dump_callback(raw_, append, &text, JSON_INDENT(width) | JSON_ENCODE_ANY) < 0)
-        throw Error(EINVAL, "JSON value cannot be encoded");
-    return text;
-}
+std::string JsonView::dump_indented(unsigned width) const { return detail::indent_json(compact(raw_, false), width); }
 
 Json JsonView::copy() const { return raw_ ? Json::adopt(checked(json_deep_copy(raw_))) : Json(); }
 bool JsonView::equals(JsonView other) const noexcept { return raw_ == other.raw_ || json_equal(raw_, other.raw_); }

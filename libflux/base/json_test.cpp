@@ -71,3 +71,34 @@ TEST_CASE("json: text stays what it is", "[json]") {
     }
     CHECK_THROWS_AS(Json::parse(std::string(5000, '[') + std::string(5000, ']')), Error);
 }
+
+TEST_CASE("json: real numbers are short and read back as the same value", "[json]") {
+    const std::pair<double, const char*> cases[] = {{0.05, "0.05"},
+                                                    {0, "0.0"},
+                                                    {-0.0, "-0.0"},
+                                                    {1, "1.0"},
+                                                    {-2.5, "-2.5"},
+                                                    {100000, "100000.0"},
+                                                    {1795996471.6761408, "1795996471.6761408"},
+                                                    {9007199254740992.0, "9007199254740992.0"},
+                                                    {1e16, "1e+16"},
+                                                    {1e-4, "0.0001"},
+                                                    {-1.2345678901234567e-4, "-0.00012345678901234567"},
+                                                    {1.5e-7, "1.5e-07"},
+                                                    {1.7976931348623157e308, "1.7976931348623157e+308"},
+                                                    {5e-324, "5e-324"}};
+    for (auto [value, text] : cases) {
+        CHECK(Json(value).dump() == text);
+        auto parsed = Json::parse(text);
+        CHECK(parsed.is_real());
+        CHECK(parsed.as<double>() == value);
+    }
+}
+
+TEST_CASE("json: indented text", "[json]") {
+    auto value = Json::parse(R"({"a":[],"b":{},"c":[1,{"d,[\"\\":null}]})");
+    CHECK(value.dump_indented(1) ==
+          "{\n \"a\": [],\n \"b\": {},\n \"c\": [\n  1,\n  {\n   \"d,[\\\"\\\\\": null\n  }\n ]\n}");
+    CHECK(JsonView().dump_indented(2) == "null");
+    CHECK(Json("x").dump_indented(2) == "\"x\"");
+}

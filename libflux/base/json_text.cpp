@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -247,11 +248,17 @@ void append_number(std::string& out, json_int_t value) {
     out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
-// A real number has several forms; the one that everybody gets is jansson's.
-void append_real(std::string& out, const json_t* value) {
-    char digits[128];
-    auto size = json_dumpb(value, digits, sizeof digits, JSON_ENCODE_ANY);
-    out.append(digits, size);
+// The shortest text that reads back as the same value, of a form that is read as a real number again.
+void append_real(std::string& out, double value) {
+    constexpr double smallest_fixed = 1e-4, first_scientific = 1e16;
+    auto magnitude = std::fabs(value);
+    bool fixed = magnitude == 0 || (magnitude >= smallest_fixed && magnitude < first_scientific);
+    char digits[32];
+    auto* end = std::to_chars(digits, digits + sizeof digits, value,
+                              fixed ? std::chars_format::fixed : std::chars_format::scientific)
+                    .ptr;
+    out.append(digits, end);
+    if (std::none_of(digits, end, [](char c) { return c == '.' || c == 'e'; })) out += ".0";
 }
 
 void append_object(std::string& out, json_t* object, bool sort_keys) {
@@ -292,11 +299,43 @@ void append_json(std::string& out, const json_t* value, bool sort_keys) {
         break;
     case JSON_STRING: return append_string(out, {json_string_value(value), json_string_length(value)});
     case JSON_INTEGER: return append_number(out, json_integer_value(value));
-    case JSON_REAL: return append_real(out, value);
+    case JSON_REAL: return append_real(out, json_real_value(value));
     case JSON_TRUE: out += "true"; break;
     case JSON_FALSE: out += "false"; break;
     case JSON_NULL: out += "null"; break;
     }
+}
+
+std::string indent_json(std::string_view compact, unsigned width) {
+    std::string out;
+    std::size_t depth = 0;
+    auto new_line = [&] { out.append(1, '\n').append(depth * width, ' '); };
+    for (std::size_t at = 0; at < compact.size(); ++at) {
+        char c = compact[at];
+        if (c == '"') {
+            auto begin = at++;
+            for (; compact[at] != '"'; ++at)
+                if (compact[at] == '\\') ++at;
+            out.append(compact, begin, at + 1 - begin);
+        } else if (c == '{' || c == '[') {
+            out += c;
+            if (compact[at + 1] == c + 2) { // its end: `]` and `}` come two after
+                out += compact[++at];
+                continue;
+            }
+            ++depth;
+            new_line();
+        } else if (c == '}' || c == ']') {
+            --depth;
+            new_line();
+            out += c;
+        } else {
+            out += c;
+            if (c == ',') new_line();
+            if (c == ':') out += ' ';
+        }
+    }
+    return out;
 }
 
 } // namespace flux::detail
