@@ -132,8 +132,8 @@ with_flux() {
 @test "log" {
     run with_flux 2 '
         flux logger hello world; flux logger -s err -n me oops; echo from stdin | flux logger
-        flux dmesg | grep -Eq "^[0-9-]+T[0-9:.]+Z? ?[+0-9:]* ?logger.notice\[0\]: hello world$"; flux dmesg | grep -q "me.err\[0\]: oops$"; flux dmesg | grep -q "logger.notice\[0\]: from stdin"
-        flux dmesg -H | head -1 | grep -q "^\["; flux dmesg -L | grep -q "33mme.err"
+        flux dmesg >log; grep -Eq "^[0-9-]+T[0-9:.]+Z? ?[+0-9:]* ?logger.notice\[0\]: hello world$" log; grep -q "me.err\[0\]: oops$" log; grep -q "logger.notice\[0\]: from stdin" log
+        flux dmesg -H >log; head -1 log | grep -q "^\["; flux dmesg -L >log; grep -q "33mme.err" log
         flux dmesg -n -f >new & follower=$!
         flux dmesg -C; [ -z "$(flux dmesg | grep hello || true)" ]
         until grep -q arrived new; do flux logger arrived; done; kill $follower
