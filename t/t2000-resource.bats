@@ -110,7 +110,8 @@ CONF
         res drain "{\"targets\":\"0\"}"; wait $a
         jq -c "del(.resources)" acquired >changes; printf "%s\n" "{\"up\":\"0-1\"}" "{\"down\":\"1\"}" "{\"up\":\"1\"}" "{\"expiration\":5000000000}" "{\"down\":\"1\",\"shrink\":\"1\"}" "{\"down\":\"0\"}" | diff - changes
         flux-t-rpc -s -m 1 resource.acquire | jq -c .up | grep -q "^\"\"$"
-        res acquire-mute; flux-t-rpc -s resource.acquire 2>err >muted & a=$!; seen muted 1; flux module remove resource; ! wait $a; grep -q "errno 125: the resource module was unloaded" err'
+        res acquire-mute; flux-t-rpc -s resource.acquire 2>err >muted & a=$!; seen muted 1; flux module remove resource; ! wait $a; grep -q "errno 125: the resource module was unloaded" err
+        flux module load resource'
     echo "$output"; [ "$status" -eq 0 ]
 }
 
