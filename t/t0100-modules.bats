@@ -69,9 +69,12 @@ M() { echo "$FLUX_BUILD/test/modules/$1.so"; }
 
 @test "an open stream and held requests survive reload; new code runs; a broken version is rolled back" {
     run under_flux 1 "flux module load --name=counter $(M counter1)
+        requests() { flux module stats counter | jq .rx.request; }
+        before=\$(requests)
         flux-t-rpc -s -m 400 counter.watch >stream & watcher=\$!
         flux-t-rpc counter.slow '{\"ms\":300}' >slow & slow=\$!
         flux-t-rpc counter.once '{\"ms\":100}' >once & once=\$!
+        for ((asked = 1; \$(requests) < before + asked + 3; ++asked)); do :; done # all three are with the module
         flux-t-rpc counter.version | grep -q 1
         flux module reload --name=counter $(M counter2)
         flux-t-rpc counter.version | grep -q 2; flux-t-rpc counter-alias.x 2>err || grep -q 'Unknown service method' err
