@@ -10,11 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <set>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 namespace flux::broker {
@@ -87,23 +83,14 @@ private:
 };
 
 Connector::Connector(Loop& loop, Router& router, Environment environment)
-    : Endpoint(make_uuid(), Kind::local),
-      loop_(loop),
-      router_(router),
-      environment_(std::move(environment)),
-      retry_(loop, [this] { accepter_->watch(FdWatcher::readable); }) {
+    : Endpoint(make_uuid(), Kind::local), loop_(loop), router_(router), environment_(std::move(environment)) {
     router_.add(*this);
 }
 
 Connector::~Connector() { close(); }
 
 void Connector::close() noexcept {
-    retry_.stop();
-    accepter_.reset();
-    if (listen_fd_ >= 0) {
-        ::close(std::exchange(listen_fd_, -1));
-        ::unlink(path_.c_str());
-    }
+    listener_.reset();
     // One who does not read must not keep the broker.
     const auto deadline = std::chrono::steady_clock::now() + flush_limit;
     for (auto& [uuid, client] : clients_) client->flush(deadline - std::chrono::steady_clock::now());
@@ -112,18 +99,8 @@ void Connector::close() noexcept {
 }
 
 void Connector::listen(const std::string& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof address.sun_path) throw Error(EINVAL, "local-uri: socket path is too long: " + path);
-    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-    listen_fd_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    ::unlink(path.c_str());
-    if (listen_fd_ < 0 || ::bind(listen_fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0 ||
-        ::chmod(path.c_str(), 0777) < 0 || ::listen(listen_fd_, SOMAXCONN) < 0)
-        throw Error(errno, fmt::format("cannot listen at {}: {}", path, errno_text(errno)));
-    path_ = path;
-    accepter_ = std::make_unique<FdWatcher>(loop_, listen_fd_, [this](int) { accept(); });
-    accepter_->watch(FdWatcher::readable);
+    listener_.emplace(loop_, path, 0777,
+                      [this](FileDescriptor socket, const ucred& peer) { admit(std::move(socket), peer); });
 }
 
 void Connector::configure(JsonView config) {
@@ -151,20 +128,9 @@ void Connector::configure(JsonView config) {
     client_stall_ = stall;
 }
 
-void Connector::accept() {
-    int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) {
-        if (errno != EMFILE && errno != ENFILE) return;
-        // Out of descriptors: leave the others alone for a moment, the connection waits in the backlog.
-        accepter_->watch(0);
-        retry_.start(std::chrono::milliseconds(10));
-        return;
-    }
-    ucred peer{};
-    socklen_t size = sizeof peer;
+void Connector::admit(FileDescriptor socket, const ucred& peer) {
     Credentials credentials;
     unsigned char refusal = 0;
-    if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) refusal = EPERM;
     credentials.userid = peer.uid;
     if (peer.uid == ::getuid() || (peer.uid == 0 && allow_root_owner_))
         credentials.rolemask = role_owner | role_local;
@@ -174,12 +140,9 @@ void Connector::accept() {
         refusal = EPERM;
     if (std::exchange(deny_next_, false)) refusal = EPERM;
     if (refusal) environment_.log(LogLevel::err, fmt::format("connect by uid={} pid={} denied", peer.uid, peer.pid));
-    if (::send(fd, &refusal, 1, MSG_NOSIGNAL) != 1 || refusal) {
-        ::close(fd);
-        return;
-    }
+    if (::send(socket.get(), &refusal, 1, MSG_NOSIGNAL) != 1 || refusal) return;
     ++connects_;
-    auto client = std::make_unique<Client>(*this, loop_, fd, peer, credentials);
+    auto client = std::make_unique<Client>(*this, loop_, socket.release(), peer, credentials);
     auto uuid = client->uuid();
     clients_.emplace(uuid, std::move(client));
 }

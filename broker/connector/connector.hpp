@@ -1,10 +1,12 @@
 // The local socket: accepts clients, gives them credentials, routes for them (broker.md 1.4, 1.5, 2.4).
 #pragma once
 
+#include "broker/listener/listener.hpp"
 #include "broker/router/router.hpp"
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace flux::broker {
@@ -33,7 +35,7 @@ private:
     class Client;
     /// Seconds that a client may leave a full queue unread.
     static constexpr double default_client_stall = 600;
-    void accept();
+    void admit(FileDescriptor socket, const ucred& peer);
     void on_message(Client& client, Message message);
     void on_closed(Client& client);
     void on_stalled(Client& client);
@@ -44,10 +46,7 @@ private:
     Loop& loop_;
     Router& router_;
     Environment environment_;
-    std::string path_;
-    int listen_fd_ = -1;
-    std::unique_ptr<FdWatcher> accepter_;
-    Timer retry_; ///< runs while there is no descriptor left for another client
+    std::optional<Listener> listener_;
     std::map<std::string, std::unique_ptr<Client>, std::less<>> clients_;
     bool allow_guest_user_ = false;
     bool allow_root_owner_ = false;

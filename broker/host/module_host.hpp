@@ -1,4 +1,4 @@
-// Loads, reloads, removes and watches modules (DESIGN 4). Runs on the broker's loop.
+// Loads, reloads, removes and watches modules. Runs on the broker's loop.
 #pragma once
 
 #include "broker/host/module_slot.hpp"

@@ -29,7 +29,7 @@ public:
         }
         // Protocols on matchtag 0 start over by hello.
         if (message.matchtag() == matchtag_none && !message.noresponse()) return;
-        auto size = message.payload.bytes().size() + message.topic.size();
+        auto size = size_of(message);
         if (held_.size() >= max_held || held_bytes_ + size > max_held_bytes) {
             router_.fail(message, EAGAIN, "module " + spec.name + " is away and too many requests wait for it");
             return;
@@ -42,6 +42,7 @@ public:
     bool holding() const noexcept { return holding_; }
     /// Put back requests that the old copy had not begun, before those that came later.
     void give_back(std::vector<Message> requests) {
+        for (const auto& request : requests) held_bytes_ += size_of(request);
         held_.insert(held_.begin(), std::make_move_iterator(requests.begin()), std::make_move_iterator(requests.end()));
     }
     /// Deliver what was held to the copy that runs now.
@@ -64,6 +65,7 @@ public:
     std::deque<std::chrono::steady_clock::time_point> deaths; ///< of its process, in the last minute
 
 private:
+    static std::size_t size_of(const Message& message) { return message.payload.bytes().size() + message.topic.size(); }
     void refuse(const Message& request) {
         router_.fail(request, ENOSYS, "No service matching " + request.topic + " is registered");
     }

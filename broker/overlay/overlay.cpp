@@ -113,11 +113,7 @@ Overlay::Overlay(Loop& loop, Router& router, Handle& handle, Topology topology, 
 }
 
 Overlay::~Overlay() {
-    accepter_.reset();
-    if (listen_fd_ >= 0) {
-        ::close(listen_fd_);
-        ::unlink(listen_path_.c_str());
-    }
+    listener_.reset();
     for (auto& [rank, child] : children_) {
         if (child.link) router_.remove(*child.link);
     }
@@ -130,29 +126,15 @@ Overlay::~Overlay() {
 // Connecting ----------------------------------------------------------------------------------------------------
 
 void Overlay::listen(const std::string& path) {
-    auto address = unix_address(path);
-    listen_fd_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    ::unlink(path.c_str());
-    if (listen_fd_ < 0 || ::bind(listen_fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0 ||
-        ::listen(listen_fd_, SOMAXCONN) < 0)
-        throw Error(errno, fmt::format("cannot listen at ipc://{}: {}", path, errno_text(errno)));
-    listen_path_ = path;
-    accepter_ = std::make_unique<FdWatcher>(loop_, listen_fd_, [this](int) { accept(); });
-    accepter_->watch(FdWatcher::readable);
-}
-
-void Overlay::accept() {
-    int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) return;
-    ucred peer{};
-    socklen_t size = sizeof peer;
-    if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.uid != ::getuid()) {
+    auto on_accept = [this](FileDescriptor socket, const ucred& peer) {
+        if (peer.uid == ::getuid()) {
+            strangers_.push_back(std::make_unique<Link>(*this, loop_, socket.release()));
+            return;
+        }
         environment_.log(LogLevel::err,
                          fmt::format("overlay: refused a connection of uid {} (pid {})", peer.uid, peer.pid));
-        ::close(fd);
-        return;
-    }
-    strangers_.push_back(std::make_unique<Link>(*this, loop_, fd));
+    };
+    listener_.emplace(loop_, path, 0, std::move(on_accept));
 }
 
 Task<Json> Overlay::join(std::string path) {

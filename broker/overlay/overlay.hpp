@@ -1,7 +1,8 @@
-// The links of this broker to its parent and children (DESIGN 5): sessions that begin with hello, and what follows from
+// The links of this broker to its parent and children: sessions that begin with hello, and what follows from
 // a link that breaks. Runs on the broker's loop.
 #pragma once
 
+#include "broker/listener/listener.hpp"
 #include "broker/overlay/topology.hpp"
 #include "broker/router/router.hpp"
 #include "broker/router/rpc_tracker.hpp"
@@ -64,7 +65,6 @@ private:
         std::unique_ptr<Link> link;
     };
     void serve();
-    void accept();
     void on_message(Link& link, Message message);
     void on_closed(Link& link, const Error& error);
     void on_hello(Link& link, const Message& request);
@@ -85,9 +85,7 @@ private:
     Handle& handle_;
     Topology topology_;
     Environment environment_;
-    int listen_fd_ = -1;
-    std::string listen_path_;
-    std::unique_ptr<FdWatcher> accepter_;
+    std::optional<Listener> listener_;
     ChannelTransport arrivals_; ///< tells of messages that came over a link and are gone, from whatever thread
     std::uint32_t last_link_ = 0;
     std::unordered_map<std::uint32_t, Link*> links_; ///< after hello, by number

@@ -1,0 +1,36 @@
+// A listening Unix socket: makes it, accepts, and leaves nothing behind. Runs on the broker's loop.
+#pragma once
+
+#include <flux/file_descriptor.hpp>
+#include <flux/loop.hpp>
+
+#include <functional>
+#include <string>
+#include <sys/socket.h>
+
+namespace flux::broker {
+
+class Listener {
+public:
+    /// \param on_accept  takes a connected, non-blocking socket and who is at its other end.
+    using OnAccept = std::function<void(FileDescriptor socket, const ucred& peer)>;
+
+    /// Listen at `path`, replacing a socket that is there.
+    /// \param mode  of the socket file; 0: as the umask has it.
+    /// \throws Error EINVAL for a path that is too long, or why the socket cannot be made
+    Listener(Loop& loop, std::string path, mode_t mode, OnAccept on_accept);
+    ~Listener();
+    Listener(const Listener&) = delete;
+    Listener& operator=(const Listener&) = delete;
+
+private:
+    void accept();
+
+    std::string path_;
+    OnAccept on_accept_;
+    FileDescriptor socket_;
+    FdWatcher watcher_;
+    Timer retry_; ///< runs while there is no descriptor left for another connection
+};
+
+} // namespace flux::broker
