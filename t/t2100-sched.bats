@@ -52,8 +52,8 @@ inside() {
         long=$(job -N2 sleep 120); has $long start
         for order in "resource sched-simple job-manager" "job-manager resource sched-simple" "sched-simple job-manager resource"; do
             wait_for=$(job -N3 true); two=$(job -N2 true)
-            for m in $order; do flux module reload $m; one=$(job true); done
-            flux cancel $wait_for; has $wait_for clean; has $two clean; has $one clean
+            ones=; for m in $order; do flux module reload $m; ones="$ones $(job true)"; done
+            flux cancel $wait_for; for j in $wait_for $two $ones; do has $j clean; done
             is "0-1" "$(allocated sched.resource-status)"; is 16 "$(attr $long state)"
         done
         flux module remove sched-simple; j=$(job true); flux queue status | grep -q "Scheduler is offline"
