@@ -14,7 +14,6 @@
 
 #include <flux/shell.hpp>
 
-#include <chrono>
 #include <list>
 #include <memory>
 #include <optional>
@@ -22,9 +21,6 @@
 #include <vector>
 
 namespace flux::shell {
-
-/// Between attempts to reach the broker or a service again.
-inline constexpr std::chrono::milliseconds first_delay(20), longest_delay(1000);
 
 class Core final : public Shell, private Links::Host {
 public:

@@ -1,18 +1,16 @@
 // The connection to the broker. When it is lost the tasks go on and what they write waits, within bounds; the shell
 // tries to connect again as long as the instance is there.
+#include "backoff.hpp"
 #include "core.hpp"
 
 #include <flux/shell_protocol.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <unistd.h>
 
 namespace flux::shell {
-
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -31,8 +29,8 @@ void Core::connected() {
 }
 
 Task<> Core::reconnect(Core* self) {
-    for (auto delay = first_delay; !self->online_; delay = std::min(2 * delay, longest_delay)) {
-        co_await sleep_for(delay);
+    for (Backoff backoff; !self->online_;) {
+        co_await backoff.pause();
         if (self->instance_gone()) {
             self->kill_tasks(SIGTERM);
             self->quit(1);
@@ -68,7 +66,7 @@ bool Core::instance_gone() const {
 
 /// Ask the broker until there is an answer. \throws Error of an answer that says something.
 Task<Message> Core::ask(std::string topic, Payload payload, CallOptions options) {
-    for (auto delay = first_delay;; delay = std::min(2 * delay, longest_delay)) {
+    for (Backoff backoff;;) {
         while (!online_) co_await changed_.wait();
         try {
             auto reply = co_await handle_->call(topic, payload, options);
@@ -78,7 +76,7 @@ Task<Message> Core::ask(std::string topic, Payload payload, CallOptions options)
         } catch (const Error& error) {
             if (!transient(error.errnum())) throw;
         }
-        co_await sleep_for(delay);
+        co_await backoff.pause();
     }
 }
 

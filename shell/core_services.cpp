@@ -1,3 +1,4 @@
+#include "backoff.hpp"
 #include "core.hpp"
 
 #include <flux/resource_set.hpp>
@@ -81,7 +82,7 @@ void Core::follow_resources() {
 
 // The stream is asked for again as long as the job runs: its answers begin with what is true now.
 Task<> Core::watch_resources(Core* self) {
-    for (auto delay = first_delay;; delay = std::min(2 * delay, longest_delay)) {
+    for (Backoff backoff;;) {
         while (!self->online_) co_await self->changed_.wait();
         try {
             co_await self->take_resources();
@@ -91,7 +92,7 @@ Task<> Core::watch_resources(Core* self) {
         } catch (const Error& error) {
             self->log(Level::debug, "shell", std::string("watch of R: ") + error.what());
         }
-        co_await sleep_for(delay);
+        co_await backoff.pause();
     }
 }
 

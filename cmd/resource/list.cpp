@@ -2,10 +2,10 @@
 #include "cmd/formats.hpp"
 #include "cmd/resource/commands.hpp"
 #include "cmd/resource/inventory.hpp"
+#include "cmd/resource/merge.hpp"
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <set>
@@ -111,26 +111,6 @@ std::vector<Line> lines_of(const std::string& state, const ResourceSet& resource
     return lines;
 }
 
-/// Merge lines that look the same but for their nodes.
-std::vector<Line> merged(std::vector<Line> lines, const output::Format& format) {
-    auto names = format.names();
-    std::erase_if(names, [](const std::string& name) {
-        return std::find(std::begin(node_fields), std::end(node_fields), name) != std::end(node_fields);
-    });
-    std::vector<Line> result;
-    std::map<std::vector<std::string>, std::size_t> known;
-    for (auto& line : lines) {
-        std::vector<std::string> key;
-        for (const auto& name : names) key.push_back(output::to_text(line.field(name)));
-        auto [found, fresh] = known.emplace(key, result.size());
-        if (fresh)
-            result.push_back(std::move(line));
-        else
-            result[found->second].resources = result[found->second].resources.united(line.resources);
-    }
-    return result;
-}
-
 } // namespace
 
 int run_list(Context& context, const options::Parsed& parsed) {
@@ -145,7 +125,8 @@ int run_list(Context& context, const options::Parsed& parsed) {
     for (const auto& state : states)
         for (auto& line : lines_of(state, inventory.of(state), inventory.queues(), with_empty))
             lines.push_back(std::move(line));
-    lines = merged(std::move(lines), *format);
+    lines = merge_lines(std::move(lines), *format, node_fields,
+                        [](Line& into, const Line& line) { into.resources = into.resources.united(line.resources); });
     std::vector<output::Row> rows;
     for (const auto& line : lines) rows.push_back([&line](std::string_view name) { return line.field(name); });
     print_listing(*format, rows, !parsed.has("no-header"));

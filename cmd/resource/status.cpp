@@ -2,6 +2,7 @@
 #include "cmd/formats.hpp"
 #include "cmd/output/color.hpp"
 #include "cmd/resource/commands.hpp"
+#include "cmd/resource/merge.hpp"
 
 #include <flux/job_manager_protocol.hpp>
 #include <flux/resource_protocol.hpp>
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 
 namespace flux::cmd::resource {
 namespace {
@@ -186,26 +186,6 @@ private:
     std::vector<Line> lines_;
 };
 
-/// Merge lines that look the same but for their nodes.
-std::vector<Line> merged(std::vector<Line> lines, const output::Format& format) {
-    auto names = format.names();
-    std::erase_if(names, [](const std::string& name) {
-        return std::find(std::begin(node_fields), std::end(node_fields), name) != std::end(node_fields);
-    });
-    std::vector<Line> result;
-    std::map<std::vector<std::string>, std::size_t> known;
-    for (auto& line : lines) {
-        std::vector<std::string> key;
-        for (const auto& name : names) key.push_back(output::to_text(line.field(name)));
-        auto [found, fresh] = known.emplace(key, result.size());
-        if (fresh)
-            result.push_back(std::move(line));
-        else
-            result[found->second].ranks |= line.ranks;
-    }
-    return result;
-}
-
 int print(Context& context, const options::Parsed& parsed, const output::FormatSource& source,
           const std::vector<std::string>& states, bool with_empty) {
     auto format = choose_format(source, parsed, &heading);
@@ -216,7 +196,8 @@ int print(Context& context, const options::Parsed& parsed, const output::FormatS
     context.run(&fetch, &context.handle(), &status, parsed.has("queue"));
     Lines lines(status, selected(parsed, status.queues, status.resources), color, with_empty);
     for (const auto& state : states) lines.add(state);
-    auto shown = merged(lines.take(), *format);
+    auto shown =
+        merge_lines(lines.take(), *format, node_fields, [](Line& into, const Line& line) { into.ranks |= line.ranks; });
     std::vector<output::Row> rows;
     for (const auto& line : shown) rows.push_back([&line](std::string_view name) { return line.field(name); });
     print_listing(*format, rows, !parsed.has("no-header"));
