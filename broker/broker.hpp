@@ -46,7 +46,6 @@ private:
     Task<int> life();
     Task<> live();
     void boot();
-    void find_enclosing_instance(pmi::Client& pmi);
     Task<> join();
     Task<> run_rc1();
     Task<> wait_for_quorum();
@@ -57,9 +56,23 @@ private:
     static Task<> watch_parent(Broker* self);
     static Task<int> run_life(Broker* self);
     Task<int> run_script(std::string phase, std::string command);
+
+    // Boot, in order (boot.cpp).
+    void read_command_line();
+    Json load_config(const std::string& path) const;
+    void identify(const pmi::Client& pmi);
+    void find_enclosing_instance(pmi::Client& pmi);
+    void set_default(const char* name, std::string value);
+    void set_defaults();
     void run_directory();
     void state_directory();
     void remove_directories();
+    Topology make_topology();
+    void make_overlay();
+    void meet_peers(pmi::Client& pmi);
+    void make_module_host();
+    void open_services();
+    void watch_signals();
 
     // What ends it (life.cpp).
     void on_signal(int signum);
@@ -86,7 +99,6 @@ private:
     Task<> reload_config(Request request);
     Task<> load_config_object(Request request);
     void require_leader() const;
-    Json load_config(const std::string& path) const;
 
     void log(LogLevel level, const std::string& text) { log_.log(level, text); }
 

@@ -33,8 +33,8 @@ TEST_CASE("blobref: parse and format", "[blobref]") {
 
 TEST_CASE("blobref: what does not parse", "[blobref]") {
     auto text = GENERATE(as<std::string>{}, "", "sha1", "sha1-", "-", "md5-fe05bcdcdc4928012781a5f1a2a77cbb",
-                                sha1_one.substr(0, 44), sha1_one + "0", "sha256" + sha1_one.substr(4),
-                                "SHA1" + sha1_one.substr(4), sha1_one.substr(0, 44) + "g", " " + sha1_one);
+                         sha1_one.substr(0, 44), sha1_one + "0", "sha256" + sha1_one.substr(4),
+                         "SHA1" + sha1_one.substr(4), sha1_one.substr(0, 44) + "g", " " + sha1_one);
     INFO(text);
     CHECK(!Blobref::try_parse(text));
     CHECK(!Blobref::is_valid(text));

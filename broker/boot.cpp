@@ -1,0 +1,349 @@
+// From the command line to a broker that can serve: who it is, its directories, its parts (broker.md 5, 7, 8).
+#include "broker/broker.hpp"
+
+#include <flux/config_files.hpp>
+#include <flux/duration.hpp>
+#include <flux/hostlist.hpp>
+#include <flux/paths.hpp>
+#include <flux/version.hpp>
+
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <pmi/client.hpp>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+
+namespace flux::broker {
+namespace {
+
+constexpr const char* default_topology = "kary:32";
+
+// In the directory `parent`.
+std::string make_directory(const std::string& parent) {
+    auto path = parent + "/flux-XXXXXX";
+    if (!::mkdtemp(path.data()))
+        throw Error(errno, fmt::format("cannot make directory {}: {}", path, errno_text(errno)));
+    return path;
+}
+
+std::string temporary_directory(const char* fallback) {
+    const char* parent = std::getenv("TMPDIR");
+    return make_directory(parent ? parent : fallback);
+}
+
+std::string own_hostname() {
+    char name[256] = {};
+    ::gethostname(name, sizeof name - 1);
+    return name;
+}
+
+std::string wall_clock() {
+    timespec now;
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return fmt::format("{:.2f}", static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9);
+}
+
+// Folders of a search path, in order.
+std::vector<std::string> module_path() {
+    std::vector<std::string> folders;
+    if (const char* search = std::getenv("FLUX_MODULE_PATH")) {
+        std::string_view rest(search);
+        while (!rest.empty()) {
+            auto folder = rest.substr(0, rest.find(':'));
+            if (!folder.empty()) folders.emplace_back(folder);
+            rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+        }
+    }
+    folders.push_back(paths::moduledir());
+    return folders;
+}
+
+// The socket of an `ipc://PATH`.
+std::string socket_of(const std::string& uri) {
+    if (!uri.starts_with("ipc://")) throw Error(EINVAL, "cannot connect to parent URI '" + uri + "'");
+    return uri.substr(6);
+}
+
+} // namespace
+
+void Broker::boot() {
+    read_command_line();
+    auto pmi = pmi::Client::from_environment();
+    pmi.init();
+    identify(pmi);
+    find_enclosing_instance(pmi);
+    set_defaults();
+    log_.configure(attributes_);
+    run_directory();
+    state_directory();
+    make_overlay();
+    meet_peers(pmi);
+    pmi.finalize();
+    make_module_host();
+    open_services();
+    watch_signals();
+}
+
+// Attributes and configuration ----------------------------------------------------------------------------------
+
+void Broker::read_command_line() {
+    if (options_.verbose > 0) {
+        attributes_.set("log-stderr-level", options_.verbose > 1 ? "7" : "6");
+        attributes_.set("log-stderr-mode", "local");
+    }
+    for (const auto& [name, value] : options_.attributes) attributes_.set_from_command_line(name, value);
+    std::string config_path;
+    if (options_.config_path)
+        config_path = *options_.config_path;
+    else if (auto given = attributes_.get("config.path"))
+        config_path = *given;
+    else if (const char* environment = std::getenv("FLUX_CONF_DIR"))
+        config_path = environment;
+    if (!config_path.empty()) attributes_.set("config.path", config_path);
+    config_ = load_config(config_path);
+}
+
+Json Broker::load_config(const std::string& path) const {
+    auto config = Json::object();
+    if (!path.empty()) config = read_config(path);
+    for (const auto& spec : options_.config_specs) {
+        auto more = parse_config_spec(spec);
+        merge_config(config, more);
+    }
+    return config;
+}
+
+void Broker::identify(const pmi::Client& pmi) {
+    set_default("hostname", own_hostname());
+    uuid_ = make_uuid();
+    rank_ = pmi.rank();
+    size_ = pmi.size();
+    router_.set_rank(rank_);
+    log_.set_rank(rank_);
+    attributes_.set("rank", std::to_string(rank_));
+    attributes_.set("size", std::to_string(size_));
+    attributes_.set("version", version);
+    attributes_.set("vendor.version", vendor_version);
+    attributes_.set("security.owner", std::to_string(::getuid()));
+    attributes_.set("broker.pid", std::to_string(::getpid()));
+    attributes_.set("broker.uuid", uuid_);
+    attributes_.set("broker.starttime", wall_clock());
+    attributes_.set("broker.boot-method", pmi.singleton() ? "single" : "simple");
+}
+
+// A broker that runs as a task of a job learns from the job's shell where it is (broker.md 6.8). What tasks find in
+// their environment is about that job and nothing that our own processes should see.
+void Broker::find_enclosing_instance(pmi::Client& pmi) {
+    auto level = pmi.singleton() ? std::nullopt : pmi.find("flux.instance-level");
+    attributes_.set("instance-level", level.value_or("0"));
+    const char* path = std::getenv("FLUX_JOB_ID_PATH");
+    attributes_.set("jobid-path", level && path ? path : "/");
+    if (level) {
+        attributes_.set("jobid", pmi.kvsname());
+        if (const char* uri = std::getenv("FLUX_URI")) attributes_.set("parent-uri", uri);
+        if (const char* name = std::getenv("FLUX_KVS_NAMESPACE")) attributes_.set("parent-kvs-namespace", name);
+    }
+    for (auto name : {"FLUX_URI", "FLUX_PROXY_REMOTE", "FLUX_KVS_NAMESPACE", "FLUX_JOB_ID_PATH"}) ::unsetenv(name);
+}
+
+void Broker::set_default(const char* name, std::string value) {
+    if (!attributes_.is_set(name)) attributes_.set(name, std::move(value));
+}
+
+void Broker::set_defaults() {
+    set_default("broker.quorum", std::to_string(size_));
+    for (auto [name, value] : {std::pair{"broker.rc1_path", "flux modprobe rc1"},
+                               {"broker.rc3_path", "flux modprobe rc3"},
+                               {"content.hash", "sha1"},
+                               {"content.backing-module", "content-sqlite"},
+                               {"log-ring-size", "1024"},
+                               {"log-level", "7"},
+                               {"log-stderr-level", "3"},
+                               {"log-stderr-mode", "leader"},
+                               {"log-forward-level", "3"},
+                               {"log-critical-level", "2"},
+                               {"log-syslog-enable", "0"},
+                               {"log-syslog-level", "3"},
+                               {"broker.quorum-warn", "1m"},
+                               {"broker.shutdown-warn", "1m"},
+                               {"broker.shutdown-timeout", "none"},
+                               {"broker.cleanup-timeout", "none"}})
+        set_default(name, value);
+}
+
+// Directories ---------------------------------------------------------------------------------------------------
+
+void Broker::run_directory() {
+    if (auto given = attributes_.get("rundir")) {
+        rundir_ = *given;
+        struct stat info {};
+        if (::stat(rundir_.c_str(), &info) == 0) {
+            if (!S_ISDIR(info.st_mode)) throw Error(ENOTDIR, fmt::format("rundir {} is not a directory", rundir_));
+            if (info.st_mode & S_ISVTX) {
+                rundir_ = make_directory(rundir_);
+                rundir_made_ = true;
+            }
+        } else if (::mkdir(rundir_.c_str(), 0700) == 0) {
+            rundir_made_ = true;
+        } else if (errno != EEXIST) {
+            throw Error(errno, fmt::format("cannot make rundir {}: {}", rundir_, errno_text(errno)));
+        }
+    } else {
+        rundir_ = temporary_directory("/tmp");
+        rundir_made_ = true;
+    }
+    attributes_.set("rundir", rundir_);
+    set_default("rundir-cleanup", rundir_made_ ? "1" : "0");
+    set_default("local-uri", fmt::format("local://{}/local-{}", rundir_, rank_));
+}
+
+void Broker::state_directory() {
+    if (rank_ != 0) return;
+    if (auto given = attributes_.get("statedir")) {
+        statedir_ = *given;
+        if (::mkdir(statedir_.c_str(), 0700) < 0 && errno != EEXIST)
+            throw Error(errno, fmt::format("cannot make statedir {}: {}", statedir_, errno_text(errno)));
+    } else {
+        statedir_ = temporary_directory("/var/tmp");
+        statedir_made_ = true;
+    }
+    attributes_.set("statedir", statedir_);
+    set_default("statedir-cleanup", statedir_made_ ? "1" : "0");
+}
+
+void Broker::remove_directories() {
+    std::error_code ignored;
+    if (!rundir_.empty() && attributes_.get_or("rundir-cleanup", "0") == "1") fs::remove_all(rundir_, ignored);
+    if (!statedir_.empty() && attributes_.get_or("statedir-cleanup", "0") == "1") fs::remove_all(statedir_, ignored);
+}
+
+// The tree ------------------------------------------------------------------------------------------------------
+
+Topology Broker::make_topology() {
+    std::string scheme = default_topology;
+    if (auto fanout = attributes_.get("tbon.fanout")) scheme = "kary:" + *fanout;
+    if (auto configured = config_.find("tbon.topo").try_as<std::string>()) scheme = *configured;
+    if (auto given = attributes_.get("tbon.topo")) scheme = *given;
+    attributes_.set("tbon.topo", scheme);
+    Topology topology(scheme, size_);
+    attributes_.set("tbon.level", std::to_string(topology.level(rank_)));
+    attributes_.set("tbon.maxlevel", std::to_string(topology.max_level()));
+    attributes_.set("tbon.descendants", std::to_string(topology.descendants(rank_)));
+    Idset critical{0};
+    for (std::uint32_t rank = 0; rank < size_; ++rank) {
+        if (!topology.children(rank).empty()) critical.set(rank);
+    }
+    set_default("broker.critical-ranks", critical.encode());
+    set_default("broker.mapping", fmt::format("[[0,1,{},1]]", size_));
+    return topology;
+}
+
+void Broker::make_overlay() {
+    auto topology = make_topology();
+    handle_ = std::make_unique<Handle>(loop_, std::make_unique<BuiltinTransport>(loop_, router_, uuid_));
+    Overlay::Environment environment;
+    environment.rank = rank_;
+    environment.hostname = *attributes_.get("hostname");
+    environment.uuid = uuid_;
+    environment.hello_answer = [this] {
+        return Json::object("hostlist", attributes_.get_or("hostlist", ""), "config", config_.copy(), "critical-ranks",
+                            attributes_.get_or("broker.critical-ranks", ""));
+    };
+    environment.accepting = [this] { return machine_.state() < State::cleanup; };
+    environment.host_of = [this](std::uint32_t rank) {
+        return hosts_[rank].try_as<std::string>().value_or("unknown");
+    };
+    environment.log = [this](LogLevel level, const std::string& text) { log(level, text); };
+    environment.on_ranks_gone = [this](const Idset& ranks) { groups_->remove(ranks); };
+    environment.on_parent_lost = [this](const std::string& why) {
+        if (stop_requested_ && machine_.state() >= State::goodbye) return;
+        log(LogLevel::crit, why);
+        parent_lost_ = true;
+        set_exit_code(1);
+        request_stop("parent-fail");
+        interrupt_.notify_all();
+    };
+    overlay_ = std::make_unique<Overlay>(loop_, router_, *handle_, std::move(topology), std::move(environment));
+    groups_ = std::make_unique<Groups>(loop_, *handle_, rank_);
+}
+
+// Listen, tell the others where, and learn of the parent and of all hosts.
+void Broker::meet_peers(pmi::Client& pmi) {
+    const auto& topology = overlay_->topology();
+    auto hostname = *attributes_.get("hostname");
+    auto tbon_path = fmt::format("{}/tbon-{}", rundir_, rank_);
+    // The socket must be there before anybody learns of it.
+    if (!topology.children(rank_).empty()) {
+        overlay_->listen(tbon_path);
+        attributes_.set("tbon.endpoint", "ipc://" + tbon_path);
+    }
+    Hostlist hosts;
+    hosts.push_back(hostname);
+    if (size_ > 1) {
+        auto card = Json::object("host", hostname, "uri", Json::array_of("ipc://" + tbon_path));
+        pmi.put(std::to_string(rank_), card.dump());
+        pmi.barrier();
+        if (auto parent = topology.parent(rank_)) {
+            auto theirs = Json::parse(pmi.get(std::to_string(*parent)), "business card of the parent");
+            parent_path_ = socket_of(theirs["uri"][std::size_t(0)].as<std::string>());
+            attributes_.set("tbon.parent-endpoint", "ipc://" + parent_path_);
+        }
+        for (std::uint32_t rank = 1; rank_ == 0 && rank < size_; ++rank)
+            hosts.push_back(Json::parse(pmi.get(std::to_string(rank)), "business card").get<std::string>("host"));
+    }
+    if (rank_ != 0) return; // the others learn of the hosts when they join
+    set_default("hostlist", hosts.encode());
+    hosts_ = Json(std::vector<std::string>(hosts.begin(), hosts.end()));
+}
+
+// Modules, services, signals ------------------------------------------------------------------------------------
+
+void Broker::make_module_host() {
+    ModuleHost::Environment environment;
+    environment.copies = rundir_ + "/so";
+    environment.exec_program = paths::libexecdir() + "/flux-module-exec";
+    environment.search = module_path();
+    if (auto limit = attributes_.get("vendor.module-limit")) {
+        auto time =
+            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(parse_duration(*limit)));
+        environment.start_limit = time;
+        environment.stop_limit = time;
+    }
+    environment.attributes = [this] { return attributes_.immutable_json(); };
+    environment.config = [this] { return config_.copy(); };
+    environment.log = [this](LogLevel level, const std::string& text) { log(level, text); };
+    environment.panic = [this](const std::string& name, const std::string& why) { panic(name, why); };
+    environment.dependants = [this](const std::string& name) { return modprobe_->dependants(name, *host_); };
+    host_ = std::make_unique<ModuleHost>(loop_, router_, scope_, std::move(environment));
+    modprobe_ = std::make_unique<Modprobe>();
+}
+
+void Broker::open_services() {
+    Connector::Environment environment;
+    environment.log = [this](LogLevel level, const std::string& text) { log(level, text); };
+    environment.online = [this] { return machine_.state() >= State::init; };
+    connector_ = std::make_unique<Connector>(loop_, router_, std::move(environment));
+    connector_->configure(config_);
+    serve();
+    log_.serve(*handle_);
+    machine_.serve(*handle_);
+    connector_->serve(*handle_);
+    auto local_uri = *attributes_.get("local-uri");
+    if (!local_uri.starts_with("local://")) throw Error(EINVAL, "local-uri must begin with local://");
+    connector_->listen(local_uri.substr(8));
+}
+
+void Broker::watch_signals() {
+    ::signal(SIGPIPE, SIG_IGN);
+    for (int signum : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2})
+        signals_.push_back(
+            std::make_unique<SignalWatcher>(loop_, signum, [this](int received) { on_signal(received); }));
+}
+
+} // namespace flux::broker
