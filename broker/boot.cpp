@@ -173,8 +173,26 @@ void Broker::set_defaults() {
                                {"broker.quorum-warn", "1m"},
                                {"broker.shutdown-warn", "1m"},
                                {"broker.shutdown-timeout", "none"},
-                               {"broker.cleanup-timeout", "none"}})
+                               {"broker.cleanup-timeout", "none"},
+                               {"broker.unload-builtins-timeout", "1m"},
+                               {"broker.sd-stop-timeout", "none"}})
         set_default(name, value);
+    for (auto name : {"shell_initrc", "shell_pluginpath"})
+        set_default(("conf." + std::string(name)).c_str(), *paths::builtin(name));
+    // The command line comes before [tbon] of the configuration. What is ZeroMQ's own can be set and has no effect.
+    for (auto [name, value] : {std::pair{"tbon.prefertcp", "0"},
+                               {"tbon.interface-hint", "default-route"},
+                               {"tbon.torpid_min", "5s"},
+                               {"tbon.torpid_max", "30s"},
+                               {"tbon.tcp_user_timeout", "20s"},
+                               {"tbon.connect_timeout", "30s"},
+                               {"tbon.zmqdebug", "0"},
+                               {"tbon.zmq_io_threads", "1"},
+                               {"tbon.child_rcvhwm", "0"}}) {
+        auto configured = config_.find(name);
+        if (auto number = configured.try_as<std::int64_t>()) set_default(name, std::to_string(*number));
+        set_default(name, configured.try_as<std::string>().value_or(value));
+    }
 }
 
 // Directories ---------------------------------------------------------------------------------------------------
@@ -256,9 +274,7 @@ void Broker::make_overlay() {
                             attributes_.get_or("broker.critical-ranks", ""));
     };
     environment.accepting = [this] { return machine_.state() < State::cleanup; };
-    environment.host_of = [this](std::uint32_t rank) {
-        return hosts_[rank].try_as<std::string>().value_or("unknown");
-    };
+    environment.host_of = [this](std::uint32_t rank) { return hosts_[rank].try_as<std::string>().value_or("unknown"); };
     environment.log = [this](LogLevel level, const std::string& text) { log(level, text); };
     environment.on_ranks_gone = [this](const Idset& ranks) { groups_->remove(ranks); };
     environment.on_parent_lost = [this](const std::string& why) {
@@ -334,7 +350,7 @@ void Broker::open_services() {
     log_.serve(*handle_);
     machine_.serve(*handle_);
     connector_->serve(*handle_);
-    auto local_uri = *attributes_.get("local-uri");
+    auto local_uri = attributes_.get_or("local-uri", "");
     if (!local_uri.starts_with("local://")) throw Error(EINVAL, "local-uri must begin with local://");
     connector_->listen(local_uri.substr(8));
 }

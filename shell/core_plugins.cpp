@@ -56,7 +56,8 @@ template <class F> auto naming(const std::string& plugin, F&& call) {
 } // namespace
 
 void Core::load_plugins() {
-    auto path = attribute("conf.shell_pluginpath").value_or("") + ':' + paths::shell_plugindir();
+    auto path = paths::shell_plugindir();
+    if (auto given = attribute("conf.shell_pluginpath"); given && *given != path) path.insert(0, *given + ':');
     std::vector<std::string> wanted;
     if (job_.jobspec.files()) wanted.emplace_back("files");
     wanted.insert(wanted.end(), std::begin(default_plugins), std::end(default_plugins));
