@@ -180,7 +180,7 @@ whole_life="submit validate depend priority alloc start finish release free clea
         for id in $ok $any $begin $single; do is "$held" "$(events $id)"; done
         is "submit dependency-add validate exception clean " "$(events $never)"
         stop_services
-        is "submit validate depend priority " "$(events $(depend afterok $good))"
+        is "submit dependency-add dependency-remove validate depend priority " "$(events $(depend afterok $good))"
         fails "can never be satisfied" depend afterok $bad
     '
     echo "$output"; [ "$status" -eq 0 ]

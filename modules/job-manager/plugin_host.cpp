@@ -77,7 +77,9 @@ void HostedPlugin::dependency_add(JobId id, std::string_view description) {
 
 void HostedPlugin::dependency_remove(JobId id, std::string_view description) {
     auto& job = active(id);
-    if (!job.depends_on(description)) throw Error(ENOENT, fmt::format("no dependency {}", description));
+    // What was added to a new job is not in its log yet.
+    if (job.state != JobState::new_ && !job.depends_on(description))
+        throw Error(ENOENT, fmt::format("no dependency {}", description));
     core_.engine.post(job, "dependency-remove", Json::object("description", description));
 }
 

@@ -129,7 +129,7 @@ private:
         auto why_not = never(scheme, antecedent, description);
         if (job.state == JobState::new_) {
             if (!why_not.empty()) throw Error(EINVAL, why_not);
-            return;
+            add(job, description);
         }
         Waiting waiting(job.id, &scheme, description);
         resolve(waiting, why_not);
