@@ -1,5 +1,7 @@
 // Frames over a stream socket. Output is gathered in one buffer and written when the current turn's work is done.
-#include <flux/transport.hpp>
+#include "libflux/rpc/byte_stream.hpp"
+
+#include <flux/file_descriptor.hpp>
 
 #include <cerrno>
 #include <cstdint>
@@ -7,26 +9,42 @@
 #include <poll.h>
 #include <string>
 #include <sys/socket.h>
-#include <unistd.h>
 
 namespace flux {
+namespace {
 
-Transport::~Transport() = default;
+class PlainStream final : public ByteStream {
+public:
+    explicit PlainStream(int fd) noexcept : socket_(fd) {}
+    int fd() const noexcept override { return socket_.get(); }
+    ssize_t receive(char* into, std::size_t size) override { return ::recv(fd(), into, size, MSG_DONTWAIT); }
+    ssize_t send(const char* bytes, std::size_t size) override {
+        return ::send(fd(), bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
 
-struct SocketTransport::State : std::enable_shared_from_this<SocketTransport::State> {
-    // One read takes at most this much, so that one busy peer does not starve the loop.
-    static constexpr std::size_t read_size = 64 * 1024;
+private:
+    FileDescriptor socket_;
+};
 
-    State(Loop& loop, int fd) : loop(loop), fd(fd) {}
-    ~State() { ::close(fd); }
+struct StreamState : std::enable_shared_from_this<StreamState> {
+    using OnMessage = Transport::OnMessage;
+    using OnClosed = Transport::OnClosed;
 
-    void start() {
-        watcher = std::make_unique<FdWatcher>(loop, fd, [this](int ready) {
+    StreamState(Loop& loop, std::unique_ptr<ByteStream> stream) : loop(loop), stream(std::move(stream)) {}
+
+    void start(OnMessage message_callback, OnClosed closed_callback) {
+        on_message = std::move(message_callback);
+        on_closed = std::move(closed_callback);
+        watcher = std::make_unique<FdWatcher>(loop, stream->fd(), [this](int ready) {
             auto self = shared_from_this();
             if (ready & FdWatcher::readable) on_readable();
             if (open && (ready & FdWatcher::writable)) write_out();
         });
         update();
+        // A handshake may have taken from the socket what makes no descriptor readable any more.
+        loop.post([self = shared_from_this()] {
+            if (self->open && self->reading) self->on_readable();
+        });
     }
 
     void update() {
@@ -36,15 +54,12 @@ struct SocketTransport::State : std::enable_shared_from_this<SocketTransport::St
     }
 
     void on_readable() {
-        char buffer[read_size];
-        ssize_t n = ::recv(fd, buffer, sizeof buffer, MSG_DONTWAIT);
-        if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-        if (n <= 0) {
-            int errnum = n == 0 ? ECONNRESET : errno;
-            close(Error(errnum, n == 0 ? "connection closed by peer" : ""));
-            return;
-        }
         try {
+            char buffer[ByteStream::read_size];
+            ssize_t n = stream->receive(buffer, sizeof buffer);
+            if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+            if (n < 0) throw Error(errno);
+            if (n == 0) throw Error(ECONNRESET, "connection closed by peer");
             decoder.feed(std::string_view(buffer, static_cast<std::size_t>(n)));
             while (open) {
                 auto message = decoder.next();
@@ -69,23 +84,32 @@ struct SocketTransport::State : std::enable_shared_from_this<SocketTransport::St
         while (!charges.empty() && charges.front().first <= gone) charges.pop_front();
     }
 
-    void write_out() {
-        blocked = false;
+    /// Give the stream what it takes now; errno tells why it took no more, 0 that all is gone.
+    int push() noexcept {
         while (sent < out.size()) {
-            ssize_t n = ::send(fd, out.data() + sent, out.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
-            if (n >= 0) {
-                advance(static_cast<std::size_t>(n));
-            } else if (errno == EAGAIN) {
-                blocked = true;
-                break;
-            } else if (errno != EINTR) {
-                // The peer reads no more; what it said before is still to be read until its end of file.
-                out.clear();
-                sent = 0;
-                charges.clear();
-                broken = true;
-                break;
+            ssize_t n = -1;
+            try {
+                n = stream->send(out.data() + sent, out.size() - sent);
+            } catch (const Error& error) {
+                errno = error.errnum();
             }
+            if (n >= 0)
+                advance(static_cast<std::size_t>(n));
+            else if (errno != EINTR)
+                return errno;
+        }
+        return 0;
+    }
+
+    void write_out() {
+        int errnum = push();
+        blocked = errnum == EAGAIN;
+        if (errnum && !blocked) {
+            // The peer reads no more; what it said before is still to be read until its end of file.
+            out.clear();
+            sent = 0;
+            charges.clear();
+            broken = true;
         }
         if (sent == out.size()) {
             out.clear();
@@ -99,6 +123,30 @@ struct SocketTransport::State : std::enable_shared_from_this<SocketTransport::St
         if (out.empty() && drained) drained();
     }
 
+    void send(const Message& message) {
+        if (!open || broken) return;
+        enqueue(message);
+        if (blocked || std::exchange(flush_posted, true)) return;
+        loop.post([self = shared_from_this()] {
+            self->flush_posted = false;
+            if (self->open) self->write_out();
+        });
+    }
+
+    void flush(std::chrono::nanoseconds limit) noexcept {
+        const auto deadline = std::chrono::steady_clock::now() + limit;
+        while (push() == EAGAIN) {
+            auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+            if (left.count() <= 0) break;
+            pollfd ready{stream->fd(), POLLOUT, 0};
+            ::poll(&ready, 1, static_cast<int>(left.count()));
+        }
+        out.clear();
+        sent = 0;
+    }
+
+    std::size_t backlog() const noexcept { return out.size() - sent; }
+
     void close(const Error& error) {
         if (!std::exchange(open, false)) return;
         watcher.reset();
@@ -106,8 +154,14 @@ struct SocketTransport::State : std::enable_shared_from_this<SocketTransport::St
         if (callback) callback(error);
     }
 
+    /// Nobody is interested any more.
+    void abandon() noexcept {
+        open = false;
+        watcher.reset();
+    }
+
     Loop& loop;
-    int fd;
+    std::unique_ptr<ByteStream> stream;
     OnMessage on_message;
     OnClosed on_closed;
     std::function<void()> drained;
@@ -125,54 +179,48 @@ struct SocketTransport::State : std::enable_shared_from_this<SocketTransport::St
     bool flush_posted = false;
 };
 
-SocketTransport::SocketTransport(Loop& loop, int fd) : state_(std::make_shared<State>(loop, fd)) {}
+class StreamTransport final : public Transport {
+public:
+    StreamTransport(Loop& loop, std::unique_ptr<ByteStream> stream)
+        : state_(std::make_shared<StreamState>(loop, std::move(stream))) {}
+    ~StreamTransport() override { state_->abandon(); }
+    void start(OnMessage on_message, OnClosed on_closed) override {
+        state_->start(std::move(on_message), std::move(on_closed));
+    }
+    void send(Message message) override { state_->send(message); }
+    std::size_t backlog() const noexcept override { return state_->backlog(); }
+    void flush(std::chrono::nanoseconds limit) noexcept override { state_->flush(limit); }
 
-SocketTransport::~SocketTransport() {
-    state_->open = false;
-    state_->watcher.reset();
+private:
+    std::shared_ptr<StreamState> state_;
+};
+
+} // namespace
+
+Transport::~Transport() = default;
+ByteStream::~ByteStream() = default;
+
+std::unique_ptr<Transport> make_transport(Loop& loop, std::unique_ptr<ByteStream> stream) {
+    return std::make_unique<StreamTransport>(loop, std::move(stream));
 }
+
+struct SocketTransport::State : StreamState {
+    using StreamState::StreamState;
+};
+
+SocketTransport::SocketTransport(Loop& loop, int fd)
+    : state_(std::make_shared<State>(loop, std::make_unique<PlainStream>(fd))) {}
+SocketTransport::~SocketTransport() { state_->abandon(); }
 
 void SocketTransport::start(OnMessage on_message, OnClosed on_closed) {
-    state_->on_message = std::move(on_message);
-    state_->on_closed = std::move(on_closed);
-    state_->start();
+    state_->start(std::move(on_message), std::move(on_closed));
 }
 
-void SocketTransport::send(Message message) {
-    auto& state = *state_;
-    if (!state.open || state.broken) return;
-    state.enqueue(message);
-    if (state.blocked || std::exchange(state.flush_posted, true)) return;
-    state.loop.post([self = state_] {
-        self->flush_posted = false;
-        if (self->open) self->write_out();
-    });
-}
-
-std::size_t SocketTransport::backlog() const noexcept { return state_->out.size() - state_->sent; }
-
-void SocketTransport::flush(std::chrono::nanoseconds limit) noexcept {
-    auto& state = *state_;
-    const auto deadline = std::chrono::steady_clock::now() + limit;
-    while (state.sent < state.out.size()) {
-        ssize_t n = ::send(state.fd, state.out.data() + state.sent, state.out.size() - state.sent, MSG_NOSIGNAL);
-        if (n >= 0) {
-            state.advance(static_cast<std::size_t>(n));
-        } else if (errno == EAGAIN) {
-            auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-            if (left.count() <= 0) break;
-            pollfd ready{state.fd, POLLOUT, 0};
-            ::poll(&ready, 1, static_cast<int>(left.count()));
-        } else if (errno != EINTR) {
-            break;
-        }
-    }
-    state.out.clear();
-    state.sent = 0;
-}
-
+void SocketTransport::send(Message message) { state_->send(message); }
+std::size_t SocketTransport::backlog() const noexcept { return state_->backlog(); }
+void SocketTransport::flush(std::chrono::nanoseconds limit) noexcept { state_->flush(limit); }
 std::uint64_t SocketTransport::taken() const noexcept { return state_->gone; }
-int SocketTransport::fd() const noexcept { return state_->fd; }
+int SocketTransport::fd() const noexcept { return state_->stream->fd(); }
 
 void SocketTransport::read_enable(bool on) noexcept {
     state_->reading = on;
