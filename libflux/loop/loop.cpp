@@ -156,6 +156,7 @@ struct FdWatcher::State {
     uv_poll_t handle;
     std::shared_ptr<std::function<void(int)>> callback;
     int directions = 0;
+    void poll() noexcept;
 };
 
 FdWatcher::FdWatcher(Loop& loop, int fd, std::function<void(int)> on_ready) : state_(new State) {
@@ -179,12 +180,20 @@ void FdWatcher::watch(int directions) noexcept {
         uv_poll_stop(&state_->handle);
         return;
     }
+    state_->poll();
+}
+
+void FdWatcher::State::poll() noexcept {
     int events = (directions & readable ? UV_READABLE : 0) | (directions & writable ? UV_WRITABLE : 0);
-    uv_poll_start(&state_->handle, events, [](uv_poll_t* handle, int status, int events) noexcept {
+    uv_poll_start(&handle, events, [](uv_poll_t* handle, int status, int events) noexcept {
         auto* state = static_cast<State*>(handle->data);
         auto& loop = *static_cast<Loop*>(handle->loop->data);
-        int ready = status < 0 ? state->directions
-                               : (events & UV_READABLE ? readable : 0) | (events & UV_WRITABLE ? writable : 0);
+        int ready = (events & UV_READABLE ? readable : 0) | (events & UV_WRITABLE ? writable : 0);
+        if (status < 0) {
+            // libuv stops at an error, behind which there may be more to read than one callback takes.
+            ready = state->directions;
+            state->poll();
+        }
         auto callback = state->callback; // the call may destroy this watcher
         (*callback)(ready);
         loop.run_ready();
