@@ -13,8 +13,6 @@
 namespace flux::broker {
 namespace {
 
-constexpr std::chrono::milliseconds retry_delay(10);
-
 FileDescriptor listen_at(const std::string& path, mode_t mode) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -32,27 +30,13 @@ FileDescriptor listen_at(const std::string& path, mode_t mode) {
 
 Listener::Listener(Loop& loop, std::string path, mode_t mode, OnAccept on_accept)
     : path_(std::move(path)),
-      on_accept_(std::move(on_accept)),
-      socket_(listen_at(path_, mode)),
-      watcher_(loop, socket_.get(), [this](int) { accept(); }),
-      retry_(loop, [this] { watcher_.watch(FdWatcher::readable); }) {
-    watcher_.watch(FdWatcher::readable);
-}
+      acceptor_(loop, listen_at(path_, mode), [on_accept = std::move(on_accept)](FileDescriptor socket) {
+          ucred peer{};
+          socklen_t size = sizeof peer;
+          if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0)
+              on_accept(std::move(socket), peer);
+      }) {}
 
 Listener::~Listener() { ::unlink(path_.c_str()); }
-
-void Listener::accept() {
-    FileDescriptor socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket) {
-        if (errno != EMFILE && errno != ENFILE) return;
-        // Out of descriptors: leave the others alone for a moment, the connection waits in the backlog.
-        watcher_.watch(0);
-        retry_.start(retry_delay);
-        return;
-    }
-    ucred peer{};
-    socklen_t size = sizeof peer;
-    if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) on_accept_(std::move(socket), peer);
-}
 
 } // namespace flux::broker

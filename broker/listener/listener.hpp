@@ -1,8 +1,7 @@
 // A listening Unix socket: makes it, accepts, and leaves nothing behind. Runs on the broker's loop.
 #pragma once
 
-#include <flux/file_descriptor.hpp>
-#include <flux/loop.hpp>
+#include "broker/listener/acceptor.hpp"
 
 #include <functional>
 #include <string>
@@ -24,13 +23,8 @@ public:
     Listener& operator=(const Listener&) = delete;
 
 private:
-    void accept();
-
     std::string path_;
-    OnAccept on_accept_;
-    FileDescriptor socket_;
-    FdWatcher watcher_;
-    Timer retry_; ///< runs while there is no descriptor left for another connection
+    Acceptor acceptor_;
 };
 
 } // namespace flux::broker
