@@ -47,6 +47,7 @@ private:
     Task<> live();
     void boot();
     Task<> join();
+    Task<> tell_enclosing_instance(); // enclosing_instance.cpp
     Task<> run_rc1();
     Task<> wait_for_quorum();
     Task<> run_initial_program();

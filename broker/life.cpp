@@ -73,6 +73,7 @@ Task<> Broker::live() {
         machine_.enter(State::config_sync, rank_ > 0 ? "parent-ready" : "parent-none");
         machine_.enter(State::init, rank_ > 0 ? "sync-success" : "sync-none");
         try {
+            co_await tell_enclosing_instance();
             co_await run_rc1();
             up = !stop_requested_;
         } catch (const Error& error) {

@@ -108,3 +108,12 @@ print(json.dumps(R))" >R
         flux run -t 5m true'
     echo "$output"; [ "$status" -eq 0 ]
 }
+
+@test "an instance that runs as a job is found by its id" {
+    run with_flux 1 '
+        id=$(flux batch -n1 --wrap sleep inf); uri=$(flux uri --wait $id); [ "${uri%%/local-0}" != "$uri" ]
+        [ "$(FLUX_URI=$(flux uri --local $id) flux getattr instance-level)" = 1 ]
+        [ "$(FLUX_URI=$(flux uri --local $id) flux getattr jobid)" = $id ]
+        flux cancel $id'
+    echo "$output"; [ "$status" -eq 0 ]
+}

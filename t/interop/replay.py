@@ -42,7 +42,7 @@ class Replay:
                 self.deviation(path.name, f"additional response to {message.topic}: {message.payload}")
         self.prologue.settle()
         for place, what in self.known.not_seen_in(path.name):
-            self.wrong.append(f"{place}: listed, but does not occur: {what}")
+            self.complain(f"{place}: listed, but does not occur: {what}")
 
     def response(self, line, client):
         self.responses += 1
@@ -82,8 +82,11 @@ class Replay:
         if self.known.allow(line, what):
             self.allowed += 1
         else:
-            self.wrong.append(f"{line}: {getattr(line, 'topic', '')}: {what}")
-            print(self.wrong[-1], flush=True)
+            self.complain(f"{line}: {what}")
+
+    def complain(self, text):
+        self.wrong.append(text)
+        print(text, flush=True)
 
 
 def main(folder, last="99"):
