@@ -32,6 +32,7 @@ extern const options::Command cmd_lsattr;
 extern const options::Command cmd_module;
 extern const options::Command cmd_overlay;
 extern const options::Command cmd_ping;
+extern const options::Command cmd_pmi;
 extern const options::Command cmd_queue;
 extern const options::Command cmd_resource;
 extern const options::Command cmd_run;
@@ -75,6 +76,7 @@ inline constexpr Entry commands[] = {
     {"module", &cmd_module},
     {"overlay", &cmd_overlay},
     {"ping", &cmd_ping},
+    {"pmi", &cmd_pmi},
     {"queue", &cmd_queue},
     {"resource", &cmd_resource},
     {"run", &cmd_run},

@@ -155,8 +155,10 @@ std::optional<std::string> Client::find(std::string_view key) {
         return found->second;
     }
     const auto take = [](const Line& line) {
-        auto value = line.get("value");
-        constexpr std::string_view mpich_tail = " found=TRUE"; // added by servers of MPICH
+        // MPICH's server says ` msg=success` before the value, and ` found=TRUE` after it.
+        constexpr std::string_view begin = " value=", mpich_tail = " found=TRUE";
+        const auto at = line.text().find(begin);
+        auto value = at == std::string_view::npos ? line.get("value") : line.text().substr(at + begin.size());
         if (value.ends_with(mpich_tail)) value.remove_suffix(mpich_tail.size());
         return std::string(value);
     };
@@ -164,7 +166,8 @@ std::optional<std::string> Client::find(std::string_view key) {
     try {
         return ask("get " + name, "cmd=get kvsname=" + kvsname_ + " key=" + name, "get_result", take);
     } catch (const Error& error) {
-        if (error.errnum() == ENOENT) return std::nullopt;
+        // MPICH's server has no code of its own for a missing key.
+        if (error.errnum() == ENOENT || error.errnum() == EIO) return std::nullopt;
         throw;
     }
 }

@@ -80,14 +80,16 @@ TEST_CASE("pmi client: a singleton answers itself", "[pmi]") {
 }
 
 TEST_CASE("pmi client: dialects of other servers", "[pmi]") {
-    auto client = talk_to(std::string(greeting) + "cmd=get_result rc=0 msg=x value=a b found=TRUE\n"
-                                                  "cmd=get_result rc=0 value=a b found=TRUE\n"
+    auto client = talk_to(std::string(greeting) + "cmd=get_result rc=0 msg=success\n"
+                                                  "cmd=get_result rc=0 msg=success value=a b found=TRUE\n"
+                                                  "cmd=get_result rc=-1 msg=key_k_not_found value=unknown\n"
                                                   "cmd=put_result msg=success\n");
     client.init();
     CHECK(client.kvsname() == "kvs_1");
     CHECK(client.limits().value == 4096);
     CHECK_THROWS_WITH(client.find("k"), Catch::StartsWith("PMI get k: "));
     CHECK(client.find("k") == "a b");
+    CHECK(!client.find("k"));
     client.put("k", std::string(4095, 'v'));
     CHECK_THROWS_WITH(client.barrier(), "PMI barrier: server closed the connection");
 }
