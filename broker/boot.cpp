@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <pmi/client.hpp>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,8 +20,6 @@ namespace fs = std::filesystem;
 
 namespace flux::broker {
 namespace {
-
-constexpr const char* default_topology = "kary:32";
 
 // In the directory `parent`.
 std::string make_directory(const std::string& parent) {
@@ -74,17 +71,16 @@ std::string socket_of(const std::string& uri) {
 
 void Broker::boot() {
     read_command_line();
-    auto pmi = pmi::Client::from_environment();
-    pmi.init();
-    identify(pmi);
-    find_enclosing_instance(pmi);
+    choose_bootstrap();
+    identify();
+    find_enclosing_instance();
     set_defaults();
     log_.configure(attributes_);
+    tell_of_ignored_keys();
     run_directory();
     state_directory();
     make_overlay();
-    meet_peers(pmi);
-    pmi.finalize();
+    meet_peers();
     make_module_host();
     open_services();
     watch_signals();
@@ -119,11 +115,19 @@ Json Broker::load_config(const std::string& path) const {
     return config;
 }
 
-void Broker::identify(const pmi::Client& pmi) {
+void Broker::choose_bootstrap() {
     set_default("hostname", own_hostname());
+    Bootstrap::Request request;
+    request.method = attributes_.get("broker.boot-method");
+    request.config = config_;
+    request.hostname = *attributes_.get("hostname");
+    bootstrap_ = Bootstrap::choose(request);
+}
+
+void Broker::identify() {
     uuid_ = make_uuid();
-    rank_ = pmi.rank();
-    size_ = pmi.size();
+    rank_ = bootstrap_->rank();
+    size_ = bootstrap_->size();
     router_.set_rank(rank_);
     log_.set_rank(rank_);
     attributes_.set("rank", std::to_string(rank_));
@@ -134,18 +138,19 @@ void Broker::identify(const pmi::Client& pmi) {
     attributes_.set("broker.pid", std::to_string(::getpid()));
     attributes_.set("broker.uuid", uuid_);
     attributes_.set("broker.starttime", wall_clock());
-    attributes_.set("broker.boot-method", pmi.singleton() ? "single" : "simple");
+    attributes_.set("broker.boot-method", bootstrap_->method());
+    if (auto mapping = bootstrap_->mapping()) attributes_.set("broker.mapping", *mapping);
 }
 
 // A broker that runs as a task of a job learns from the job's shell where it is (broker.md 6.8). What tasks find in
 // their environment is about that job and nothing that our own processes should see.
-void Broker::find_enclosing_instance(pmi::Client& pmi) {
-    auto level = pmi.singleton() ? std::nullopt : pmi.find("flux.instance-level");
+void Broker::find_enclosing_instance() {
+    auto level = bootstrap_->launcher_value("flux.instance-level");
     attributes_.set("instance-level", level.value_or("0"));
     const char* path = std::getenv("FLUX_JOB_ID_PATH");
     attributes_.set("jobid-path", level && path ? path : "/");
     if (level) {
-        attributes_.set("jobid", pmi.kvsname());
+        attributes_.set("jobid", bootstrap_->job());
         if (const char* uri = std::getenv("FLUX_URI")) attributes_.set("parent-uri", uri);
         if (const char* name = std::getenv("FLUX_KVS_NAMESPACE")) attributes_.set("parent-kvs-namespace", name);
     }
@@ -179,9 +184,8 @@ void Broker::set_defaults() {
         set_default(name, value);
     for (auto name : {"shell_initrc", "shell_pluginpath"})
         set_default(("conf." + std::string(name)).c_str(), *paths::builtin(name));
-    // The command line comes before [tbon] of the configuration. What is ZeroMQ's own can be set and has no effect.
+    // The command line comes before [tbon] of the configuration.
     for (auto [name, value] : {std::pair{"tbon.prefertcp", "0"},
-                               {"tbon.interface-hint", "default-route"},
                                {"tbon.torpid_min", "5s"},
                                {"tbon.torpid_max", "30s"},
                                {"tbon.tcp_user_timeout", "20s"},
@@ -193,6 +197,15 @@ void Broker::set_defaults() {
         if (auto number = configured.try_as<std::int64_t>()) set_default(name, std::to_string(*number));
         set_default(name, configured.try_as<std::string>().value_or(value));
     }
+}
+
+// A configuration made for links over ZeroMQ works here too.
+void Broker::tell_of_ignored_keys() {
+    std::string ignored;
+    for (auto name : {"tbon.zmqdebug", "tbon.zmq_io_threads", "tbon.child_rcvhwm"}) {
+        if (config_.find(name)) ignored += (ignored.empty() ? "" : ", ") + std::string(name);
+    }
+    if (!ignored.empty()) log(LogLevel::notice, fmt::format("config: {}: no effect, links do not use ZeroMQ", ignored));
 }
 
 // Directories ---------------------------------------------------------------------------------------------------
@@ -244,12 +257,12 @@ void Broker::remove_directories() {
 // The tree ------------------------------------------------------------------------------------------------------
 
 Topology Broker::make_topology() {
-    std::string scheme = default_topology;
+    std::string scheme = bootstrap_->method() == "config" ? "custom" : "kary:32";
     if (auto fanout = attributes_.get("tbon.fanout")) scheme = "kary:" + *fanout;
     if (auto configured = config_.find("tbon.topo").try_as<std::string>()) scheme = *configured;
     if (auto given = attributes_.get("tbon.topo")) scheme = *given;
     attributes_.set("tbon.topo", scheme);
-    Topology topology(scheme, size_);
+    auto topology = scheme == "custom" ? Topology(bootstrap_->parents()) : Topology(scheme, size_);
     attributes_.set("tbon.level", std::to_string(topology.level(rank_)));
     attributes_.set("tbon.maxlevel", std::to_string(topology.max_level()));
     attributes_.set("tbon.descendants", std::to_string(topology.descendants(rank_)));
@@ -258,7 +271,6 @@ Topology Broker::make_topology() {
         if (!topology.children(rank).empty()) critical.set(rank);
     }
     set_default("broker.critical-ranks", critical.encode());
-    set_default("broker.mapping", fmt::format("[[0,1,{},1]]", size_));
     return topology;
 }
 
@@ -289,33 +301,41 @@ void Broker::make_overlay() {
     groups_ = std::make_unique<Groups>(loop_, *handle_, rank_);
 }
 
+// Which address this host tells to others, first found.
+std::string Broker::interface_hint() {
+    auto hint = attributes_.get("tbon.interface-hint");
+    if (!hint) hint = bootstrap_->launcher_value("flux.tbon-interface-hint");
+    if (!hint) hint = config_.find("tbon.interface-hint").try_as<std::string>();
+    if (const char* name = std::getenv("FLUX_IPADDR_INTERFACE"); name && !hint) hint = name;
+    if (!hint) hint = std::getenv("FLUX_IPADDR_HOSTNAME") ? "hostname" : "default-route";
+    attributes_.set("tbon.interface-hint", *hint);
+    return *hint;
+}
+
 // Listen, tell the others where, and learn of the parent and of all hosts.
-void Broker::meet_peers(pmi::Client& pmi) {
-    const auto& topology = overlay_->topology();
-    auto hostname = *attributes_.get("hostname");
-    auto tbon_path = fmt::format("{}/tbon-{}", rundir_, rank_);
+void Broker::meet_peers() {
+    Bootstrap::Listening listening;
+    listening.rundir = rundir_;
+    listening.interface_hint = interface_hint();
+    listening.prefer_tcp = attributes_.get_or("tbon.prefertcp", "0") != "0";
+    BusinessCard card;
+    card.host = *attributes_.get("hostname");
     // The socket must be there before anybody learns of it.
-    if (!topology.children(rank_).empty()) {
-        overlay_->listen(tbon_path);
-        attributes_.set("tbon.endpoint", "ipc://" + tbon_path);
+    for (const auto& uri : bootstrap_->bind_uris(overlay_->topology(), listening)) {
+        overlay_->listen(socket_of(uri));
+        card.uris.push_back(uri);
     }
-    Hostlist hosts;
-    hosts.push_back(hostname);
-    if (size_ > 1) {
-        auto card = Json::object("host", hostname, "uri", Json::array_of("ipc://" + tbon_path));
-        pmi.put(std::to_string(rank_), card.dump());
-        pmi.barrier();
-        if (auto parent = topology.parent(rank_)) {
-            auto theirs = Json::parse(pmi.get(std::to_string(*parent)), "business card of the parent");
-            parent_path_ = socket_of(theirs["uri"][std::size_t(0)].as<std::string>());
-            attributes_.set("tbon.parent-endpoint", "ipc://" + parent_path_);
-        }
-        for (std::uint32_t rank = 1; rank_ == 0 && rank < size_; ++rank)
-            hosts.push_back(Json::parse(pmi.get(std::to_string(rank)), "business card").get<std::string>("host"));
+    if (auto endpoint = bootstrap_->endpoint(card); !endpoint.empty()) attributes_.set("tbon.endpoint", endpoint);
+    auto peers = bootstrap_->meet(overlay_->topology(), card);
+    if (peers.parent) {
+        parent_path_ = socket_of(peers.parent->uris.front());
+        attributes_.set("tbon.parent-endpoint", peers.parent->uris.front());
     }
     if (rank_ != 0) return; // the others learn of the hosts when they join
+    Hostlist hosts;
+    for (const auto& host : peers.hosts) hosts.push_back(host);
     set_default("hostlist", hosts.encode());
-    hosts_ = Json(std::vector<std::string>(hosts.begin(), hosts.end()));
+    hosts_ = Json(peers.hosts);
 }
 
 // Modules, services, signals ------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "broker/attributes/attributes.hpp"
+#include "broker/bootstrap/bootstrap.hpp"
 #include "broker/connector/connector.hpp"
 #include "broker/groups/groups.hpp"
 #include "broker/host/modprobe.hpp"
@@ -16,10 +17,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-namespace flux::pmi {
-class Client;
-}
 
 namespace flux::broker {
 
@@ -61,16 +58,19 @@ private:
     // Boot, in order (boot.cpp).
     void read_command_line();
     Json load_config(const std::string& path) const;
-    void identify(const pmi::Client& pmi);
-    void find_enclosing_instance(pmi::Client& pmi);
+    void choose_bootstrap();
+    void identify();
+    void find_enclosing_instance();
     void set_default(const char* name, std::string value);
     void set_defaults();
+    void tell_of_ignored_keys();
     void run_directory();
     void state_directory();
     void remove_directories();
     Topology make_topology();
     void make_overlay();
-    void meet_peers(pmi::Client& pmi);
+    std::string interface_hint();
+    void meet_peers();
     void make_module_host();
     void open_services();
     void watch_signals();
@@ -119,6 +119,7 @@ private:
     bool statedir_made_ = false;
     std::string parent_path_; ///< socket of the parent, from bootstrap
     Json hosts_;              ///< host name of each rank
+    std::unique_ptr<Bootstrap> bootstrap_;
     std::unique_ptr<Handle> handle_;
     std::unique_ptr<ModuleHost> host_;
     std::unique_ptr<Modprobe> modprobe_;

@@ -68,8 +68,8 @@ std::string Session::get(const std::string& key) {
 
 std::optional<std::string> launcher_claim() {
     bool counted = false;
-    for (const char* variable :
-         {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS", "OMPI_COMM_WORLD_SIZE", "FLUX_JOB_SIZE", "PMI_SIZE"}) {
+    for (const char* variable : {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS", "OMPI_COMM_WORLD_SIZE",
+                                 "FLUX_JOB_SIZE", "PMI_SIZE"}) {
         const char* text = std::getenv(variable);
         auto tasks = parse_integer<unsigned>(text ? text : "");
         if (tasks && *tasks > 1) return std::string(variable) + "=" + text;

@@ -52,8 +52,8 @@ public:
 /// \throws Error ENOENT with the reason of each method
 std::unique_ptr<Session> open_session(const SessionOptions& options);
 
-/// What the environment tells of the number of tasks that a launcher started: `SLURM_NTASKS=4`, with more than one task;
-/// nothing when there is no sign of others.
+/// What the environment tells of the number of tasks that a launcher started: `SLURM_NTASKS=4`, with more than one
+/// task; nothing when there is no sign of others.
 std::optional<std::string> launcher_claim();
 
 } // namespace flux::pmi

@@ -1,6 +1,7 @@
 #include <flux/error.hpp>
 
 #include <catch2/catch.hpp>
+
 #include <cstdlib>
 #include <pmi/session/session.hpp>
 #include <vector>

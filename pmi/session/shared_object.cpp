@@ -35,8 +35,7 @@ void* SharedObject::address(const char* symbol) const {
 }
 
 void check(const std::string& function, int code) {
-    if (code != success)
-        throw Error(EIO, function + ": " + code_name(code) + " (" + std::to_string(code) + ")");
+    if (code != success) throw Error(EIO, function + ": " + code_name(code) + " (" + std::to_string(code) + ")");
 }
 
 } // namespace flux::pmi

@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# How brokers learn who they are: from the configuration, from a launcher's PMI, or alone.
+load lib/common
+bats_require_minimum_version 1.5.0
+
+# configure HOSTS [LINES...]: a configuration whose brokers meet at sockets in this directory
+configure() {
+    mkdir -p conf
+    [ -e cert ] || flux keygen cert
+    {
+        printf '%s\n' '[bootstrap]' "curve_cert = \"$PWD/cert\"" \
+            "default_bind = \"ipc://$PWD/tbon-%h\"" "default_connect = \"ipc://$PWD/tbon-%h\"" "hosts = [$1]" "${@:2}"
+    } >conf/bootstrap.toml
+}
+
+@test "configured: what is wrong ends the start with a reason" {
+    configure '{host = "fake[0-1]"}'
+    run flux broker -c conf -Shostname=other true
+    [ "$status" -eq 1 ]; [[ "$output" == *"Config file error [bootstrap]: other not found in hosts"* ]]
+    configure '{host = "fake[0-1]", bond = "x"}'
+    run flux broker -c conf -Shostname=fake0 true
+    [ "$status" -eq 1 ]; [[ "$output" == *"Config file error [bootstrap]: invalid hosts[0]: unknown key 'bond'"* ]]
+    configure '{host = "fake[0-1]"}, {host = "fake1", parent = "fake1"}'
+    run flux broker -c conf -Shostname=fake0 true
+    [ "$status" -eq 1 ]; [[ "$output" == *"fake1: a host cannot be its own parent"* ]]
+    run flux broker -Sbroker.boot-method=config true
+    [ "$status" -eq 1 ]; [[ "$output" == *"Config file error [bootstrap]: boot method is config"* ]]
+    run flux broker -Sbroker.boot-method=smoke true
+    [ "$status" -eq 1 ]; [[ "$output" == *"bootstrap failed: smoke: unknown method"* ]]
+}
+
+@test "configured: a table without hosts is an instance of one" {
+    configure ''
+    run flux broker -c conf flux getattr broker.boot-method; [ "$output" = config ]
+    run flux broker -c conf -Sbroker.boot-method=single flux getattr broker.boot-method; [ "$output" = single ]
+}
+
+@test "keys of ZeroMQ are taken, and one notice tells that they do nothing" {
+    run flux broker --conf=tbon.zmqdebug=1 --conf=tbon.child_rcvhwm=10 flux dmesg
+    [ "$(grep -c 'tbon.zmqdebug, tbon.child_rcvhwm: no effect' <<<"$output")" -eq 1 ]
+}
+
+@test "a configuration does not matter to those who choose another method" {
+    configure '{host = "fake[0-3]"}'
+    run under_flux 2 'flux getattr broker.boot-method; flux getattr size' -c conf -Sbroker.boot-method=simple
+    [ "$output" = "simple
+2" ]
+}
+
+@test "a launcher's tasks without PMI are no instances of their own" {
+    for claim in SLURM_NTASKS=2 SLURM_STEP_NUM_TASKS=2 OMPI_COMM_WORLD_SIZE=4 PMIX_RANK=0; do
+        run env "$claim" flux start true
+        echo "$claim: $output"; [ "$status" -eq 1 ]; [[ "$output" == *"$claim"*"srun --mpi=pmi2"* ]]
+    done
+    SLURM_NTASKS=1 PMIX_RANK=0 flux start true
+    SLURM_NTASKS=2 flux start -Sbroker.boot-method=single true
+    # What the launcher has told is not passed on.
+    SLURM_NTASKS=2 flux start -s1 flux start true
+    run flux start -s2 flux run -n2 -o pmi=off flux start true
+    [ "$status" -eq 1 ]; [[ "$output" == *"FLUX_JOB_SIZE=2"* ]]
+}
+
+@test "our own PMI library is no way to another launcher" {
+    library=$(find "$FLUX_BUILD/lib" -name libpmi2.so)
+    run flux start -Sbroker.boot-method="libpmi2:$library" true
+    [ "$status" -eq 1 ]; [[ "$output" == *"belongs to Flux"* ]]
+    run flux start -Sbroker.boot-method=libpmi:/no/such.so true
+    [ "$status" -eq 1 ]; [[ "$output" == *"/no/such.so"* ]]
+}
+
+@test "flux pmi tries what a launcher offers" {
+    [ "$(flux pmi barrier)" = "0: completed pmi barrier on 1 tasks." ]
+    run under_flux 2 'lib=$FLUX_BUILD/lib/flux
+        for method in simple libpmi:$lib/libpmi.so libpmi2:$lib/libpmi2.so; do
+            flux run -n4 flux pmi --method=$method barrier --test-count=2 | sed "s/.*: //"
+            flux run -n4 flux pmi --method=$method exchange --count=2 | sed "s/.*: //; s/ in .*//"
+            flux run -n2 flux pmi --method=$method get --ranks=all PMI_process_mapping
+        done
+        ! flux run -n2 flux pmi --libpmi-noflux --method=libpmi2:$lib/libpmi2.so barrier 2>err; grep -q "belongs to Flux" err
+        ! flux run -n2 flux pmi barrier --test-abort=1 2>err; grep -q "test abort" err
+        ! flux run -n2 -o exit-timeout=0.1s sh -c "[ \$FLUX_TASK_RANK = 1 ] && sleep 60 || flux pmi -t 0.2s barrier" 2>err; grep -q "timed out" err'
+    echo "$output"; [ "$status" -eq 0 ]
+    [ "$(grep -c '^completed pmi barrier on 4 tasks.$' <<<"$output")" -eq 6 ]
+    [ "$(grep -c '^completed pmi exchange on 4 tasks$' <<<"$output")" -eq 6 ]
+    [ "$(grep -c '^(vector,(0,1,2))$' <<<"$output")" -eq 6 ]
+}
+
+@test "started by mpiexec" {
+    command -v mpiexec.hydra >/dev/null || skip "MPICH is not installed"
+    run mpiexec.hydra -n 4 flux start flux run -N4 hostname
+    echo "$output"; [ "$status" -eq 0 ]; [ "$(grep -cx "$(hostname)" <<<"$output")" -eq 4 ]
+    run mpiexec.hydra -n 2 flux start flux getattr broker.boot-method; [ "$output" = simple ]
+}
