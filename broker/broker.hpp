@@ -46,6 +46,9 @@ private:
     Task<> join();
     Task<> tell_enclosing_instance(); // enclosing_instance.cpp
     Task<> run_rc1();
+    Task<> log_start(); // start_log.cpp
+    Task<> log_finish();
+    Task<bool> log_life(const char* event, Json context);
     Task<> wait_for_quorum();
     Task<> run_initial_program();
     Task<> run_cleanup();
@@ -131,6 +134,7 @@ private:
 
     std::unique_ptr<Program> program_; ///< the phase's program: initial program, cleanup command, script
     Scope* phase_ = nullptr;           ///< aborted when the phase has to end early
+    bool started_ = false;             ///< the start was logged
     bool stop_requested_ = false;
     bool panicked_ = false;
     Condition interrupt_; ///< notified when a stop is requested or the parent's state changes

@@ -180,6 +180,7 @@ Task<> Broker::run_rc1() {
     phase_ = nullptr;
     co_await loading.close();
     if (failure) std::rethrow_exception(failure);
+    if (rank_ == 0) co_await log_start();
     if (rank_ == 0 && !std::getenv("FLUX_DISABLE_JOB_CLEANUP")) {
         auto commands = modprobe_->cleanup_commands();
         cleanup_.insert(cleanup_.end(), commands.begin(), commands.end());
@@ -289,6 +290,7 @@ Task<> Broker::run_rc3() {
     if (!rc3.empty() && rc3 != "flux modprobe rc3") set_exit_code(co_await run_script("rc3", rc3));
     auto logger = [this](LogLevel level, const std::string& text) { log(level, text); };
     std::function<void(LogLevel, const std::string&)> report = logger;
+    co_await log_finish();
     co_await modprobe_->remove_all(*host_, report);
 }
 

@@ -40,6 +40,7 @@ extern const options::Command cmd_setattr;
 extern const options::Command cmd_shutdown;
 extern const options::Command cmd_sproc;
 extern const options::Command cmd_start;
+extern const options::Command cmd_startlog;
 extern const options::Command cmd_submit;
 extern const options::Command cmd_update;
 extern const options::Command cmd_uptime;
@@ -84,6 +85,7 @@ inline constexpr Entry commands[] = {
     {"shutdown", &cmd_shutdown},
     {"sproc", &cmd_sproc},
     {"start", &cmd_start},
+    {"startlog", &cmd_startlog},
     {"submit", &cmd_submit},
     {"update", &cmd_update},
     {"uptime", &cmd_uptime},

@@ -69,3 +69,13 @@ bats_require_minimum_version 1.5.0
         ! flux-t-rpc -r 1 event.publish "{\"topic\":\"a.b\",\"flags\":0}" 2>err; grep -q "only available on rank 0" err'
     echo "$output"; [ "$status" -eq 0 ]
 }
+
+@test "starts, ends and crashes of the instance are listed" {
+    mkdir state; again() { flux start -s1 -Sstatedir=state "$@"; }
+    again true
+    run again flux startlog --check
+    [ "$status" -eq 0 ]; [ ${#lines[@]} -eq 2 ]; [[ ${lines[0]} == *" - "*"("*")" ]]; [[ ${lines[1]} == *" - running ("*")" ]]
+    run again sh -c 'kill -9 $(flux getattr broker.pid)'
+    run again flux startlog --check; [ "$status" -eq 1 ]; [[ ${lines[2]} == *" - crashed" ]]
+    run again flux startlog --check --quiet; [ "$status" -eq 0 ]; [ -z "$output" ]
+}
