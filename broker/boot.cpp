@@ -61,10 +61,9 @@ std::vector<std::string> module_path() {
     return folders;
 }
 
-// The socket of an `ipc://PATH`.
-std::string socket_of(const std::string& uri) {
-    if (!uri.starts_with("ipc://")) throw Error(EINVAL, "cannot connect to parent URI '" + uri + "'");
-    return uri.substr(6);
+std::chrono::milliseconds milliseconds_of(const std::string& duration) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::duration<double>(parse_duration(duration)));
 }
 
 } // namespace
@@ -281,6 +280,8 @@ void Broker::make_overlay() {
     environment.rank = rank_;
     environment.hostname = *attributes_.get("hostname");
     environment.uuid = uuid_;
+    environment.link.connect_timeout = milliseconds_of(*attributes_.get("tbon.connect_timeout"));
+    environment.link.user_timeout = milliseconds_of(*attributes_.get("tbon.tcp_user_timeout"));
     environment.hello_answer = [this] {
         return Json::object("hostlist", attributes_.get_or("hostlist", ""), "config", config_.copy(), "critical-ranks",
                             attributes_.get_or("broker.critical-ranks", ""));
@@ -312,24 +313,37 @@ std::string Broker::interface_hint() {
     return *hint;
 }
 
-// Listen, tell the others where, and learn of the parent and of all hosts.
+// Listen, tell the others where and by which key they know us, and learn of the parent and of all hosts.
 void Broker::meet_peers() {
+    const auto& topology = overlay_->topology();
     Bootstrap::Listening listening;
     listening.rundir = rundir_;
     listening.interface_hint = interface_hint();
     listening.prefer_tcp = attributes_.get_or("tbon.prefertcp", "0") != "0";
     BusinessCard card;
     card.host = *attributes_.get("hostname");
-    // The socket must be there before anybody learns of it.
-    for (const auto& uri : bootstrap_->bind_uris(overlay_->topology(), listening)) {
-        overlay_->listen(socket_of(uri));
-        card.uris.push_back(uri);
+    std::optional<LinkKeys> keys;
+    if (bootstrap_->needs_keys(topology, listening)) {
+        keys = bootstrap_->make_keys();
+        card.public_key = keys->public_key().to_string();
+        overlay_->set_keys(std::make_shared<LinkKeys>(*keys));
     }
+    // The socket must be there before anybody learns of it.
+    for (const auto& uri : bootstrap_->bind_uris(topology, listening))
+        card.uris.push_back(overlay_->listen(Address::parse(uri)).to_string());
     if (auto endpoint = bootstrap_->endpoint(card); !endpoint.empty()) attributes_.set("tbon.endpoint", endpoint);
-    auto peers = bootstrap_->meet(overlay_->topology(), card);
+    auto peers = bootstrap_->meet(topology, card);
+    if (keys) {
+        for (const auto& [rank, child] : peers.children) {
+            if (!child.public_key.empty()) keys->trust(PublicKey::parse(child.public_key));
+        }
+        overlay_->set_keys(std::make_shared<LinkKeys>(*keys));
+    }
     if (peers.parent) {
-        parent_path_ = socket_of(peers.parent->uris.front());
-        attributes_.set("tbon.parent-endpoint", peers.parent->uris.front());
+        const auto& uri = peers.parent->uris.front();
+        parent_address_.address = Address::parse(uri);
+        if (!peers.parent->public_key.empty()) parent_address_.key = PublicKey::parse(peers.parent->public_key);
+        attributes_.set("tbon.parent-endpoint", uri);
     }
     if (rank_ != 0) return; // the others learn of the hosts when they join
     Hostlist hosts;

@@ -120,8 +120,8 @@ private:
     bool rundir_made_ = false;
     std::string statedir_;
     bool statedir_made_ = false;
-    std::string parent_path_; ///< socket of the parent, from bootstrap
-    Json hosts_;              ///< host name of each rank
+    ParentAddress parent_address_;
+    Json hosts_; ///< host name of each rank
     std::unique_ptr<Bootstrap> bootstrap_;
     std::unique_ptr<Handle> handle_;
     std::unique_ptr<ModuleHost> host_;

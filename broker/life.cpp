@@ -104,7 +104,7 @@ Task<> Broker::live() {
 // Join, rc1, quorum ---------------------------------------------------------------------------------------------
 
 Task<> Broker::join() {
-    auto answer = co_await overlay_->join(parent_path_);
+    auto answer = co_await overlay_->join(parent_address_);
     auto hostlist = answer.get<std::string>("hostlist");
     attributes_.set("hostlist", hostlist);
     auto hosts = Hostlist::parse(hostlist);

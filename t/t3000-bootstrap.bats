@@ -91,3 +91,17 @@ configure() {
     echo "$output"; [ "$status" -eq 0 ]; [ "$(grep -cx "$(hostname)" <<<"$output")" -eq 4 ]
     run mpiexec.hydra -n 2 flux start flux getattr broker.boot-method; [ "$output" = simple ]
 }
+
+@test "launched on several nodes: links are tcp, unless both ends are on one node" {
+    run under_flux 4 'for rank in 1 2 3; do flux exec -r$rank flux getattr tbon.parent-endpoint; done
+        flux getattr broker.mapping; flux run -N4 flux getattr rank | sort | xargs' --test-pmi-clique=[[0,2,2,1]]
+    echo "$output"; [ "$status" -eq 0 ]
+    [[ "${lines[0]}" == ipc://*/tbon-0 ]]; [[ "${lines[1]}" == tcp://*:* ]]; [ "${lines[2]}" = "${lines[1]}" ]
+    [ "${lines[3]}" = "[[0,2,2,1]]" ]; [ "${lines[4]}" = "0 1 2 3" ]
+    run under_flux 2 'flux exec -r1 flux getattr tbon.parent-endpoint' -Stbon.prefertcp=1 -Stbon.interface-hint=lo
+    [[ "$output" == tcp://127.0.0.1:* ]]
+    run under_flux 2 'flux getattr tbon.endpoint' --test-pmi-clique=none -Stbon.interface-hint=127.0.0.0/8
+    [[ "$output" == tcp://127.*:* ]]
+    run under_flux 2 true --test-pmi-clique=per-broker -Stbon.interface-hint=nosuch0 --test-exit-timeout=1s
+    [ "$status" -ne 0 ]; [[ "$output" == *"tbon.interface-hint: this host has no address for 'nosuch0'"* ]]
+}

@@ -2,6 +2,7 @@
 // that started it. Blocking; used before the loop runs.
 #pragma once
 
+#include "broker/overlay/link/link_keys.hpp"
 #include "broker/overlay/topology.hpp"
 
 #include <flux/json.hpp>
@@ -71,8 +72,10 @@ public:
     virtual std::optional<std::string> mapping() const = 0;
     /// For topology `custom`.
     virtual std::vector<std::uint32_t> parents() const { return std::vector<std::uint32_t>(size_, 0); }
-    /// The certificate file that all brokers share; empty: each has a key of its own.
-    virtual std::string curve_cert() const { return ""; }
+    /// Whether this rank has links over tcp://.
+    virtual bool needs_keys(const Topology& topology, const Listening& listening) const = 0;
+    /// For these links: the key that all brokers share, or a new one.
+    virtual LinkKeys make_keys() const { return LinkKeys::generate(); }
     /// Where to listen for the children that this rank has; none without children.
     virtual std::vector<std::string> bind_uris(const Topology& topology, const Listening& listening) = 0;
     /// Exchange cards. Who listens does so by now.

@@ -45,8 +45,8 @@ bool is_host_name(std::string_view name) noexcept {
 BootstrapTable::BootstrapTable(JsonView table) {
     try {
         if (!table.is_object()) throw Error(EINVAL, fmt::format("expected a table, got {}", table.type_name()));
-        refuse_other_keys(table,
-                          {"hosts", "default_bind", "default_connect", "default_port", "curve_cert", "enable_ipv6"});
+        refuse_other_keys(table, {"hosts", "default_bind", "default_connect", "default_port", "curve_cert",
+                                  "curve_cert_next", "enable_ipv6"});
         default_bind_ = table.get_or<std::string>("default_bind", "");
         default_connect_ = table.get_or<std::string>("default_connect", "");
         if (table.contains("default_port")) {
@@ -55,6 +55,7 @@ BootstrapTable::BootstrapTable(JsonView table) {
             default_port_ = static_cast<int>(port);
         }
         curve_cert_ = table.get_or<std::string>("curve_cert", "");
+        curve_cert_next_ = table.get_or<std::string>("curve_cert_next", "");
         enable_ipv6_ = table.get_or("enable_ipv6", false);
     } catch (const Error& error) {
         refuse(error.what());

@@ -38,6 +38,8 @@ public:
     std::string connect_uri(std::uint32_t rank) const;
 
     const std::string& curve_cert() const noexcept { return curve_cert_; }
+    /// During a change of keys: the certificate that is trusted besides.
+    const std::string& curve_cert_next() const noexcept { return curve_cert_next_; }
     bool enable_ipv6() const noexcept { return enable_ipv6_; }
 
 private:
@@ -50,6 +52,7 @@ private:
     std::string default_connect_;
     int default_port_ = -1;
     std::string curve_cert_;
+    std::string curve_cert_next_;
     bool enable_ipv6_ = false;
 };
 

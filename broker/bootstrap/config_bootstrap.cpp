@@ -12,6 +12,19 @@ ConfigBootstrap::ConfigBootstrap(JsonView table, const std::string& hostname) : 
 
 std::optional<std::string> ConfigBootstrap::mapping() const { return fmt::format("[[0,{},1,1]]", size_); }
 
+bool ConfigBootstrap::needs_keys(const Topology& topology, const Listening&) const {
+    auto is_tcp = [](const std::string& uri) { return uri.starts_with("tcp://"); };
+    auto parent = topology.parent(rank_);
+    return (parent && is_tcp(table_.connect_uri(*parent))) ||
+           (!topology.children(rank_).empty() && is_tcp(table_.bind_uri(rank_)));
+}
+
+LinkKeys ConfigBootstrap::make_keys() const {
+    std::optional<CurveCert> next;
+    if (!table_.curve_cert_next().empty()) next = CurveCert::load(table_.curve_cert_next());
+    return LinkKeys(CurveCert::load(table_.curve_cert()), next);
+}
+
 std::vector<std::string> ConfigBootstrap::bind_uris(const Topology& topology, const Listening&) {
     if (topology.children(rank_).empty()) return {};
     return {table_.bind_uri(rank_)};

@@ -12,7 +12,8 @@ public:
 
     std::optional<std::string> mapping() const override;
     std::vector<std::uint32_t> parents() const override { return table_.parents(); }
-    std::string curve_cert() const override { return table_.curve_cert(); }
+    bool needs_keys(const Topology& topology, const Listening& listening) const override;
+    LinkKeys make_keys() const override;
     std::vector<std::string> bind_uris(const Topology& topology, const Listening& listening) override;
     Peers meet(const Topology& topology, const BusinessCard& own) override;
     std::string endpoint(const BusinessCard& own) const override;

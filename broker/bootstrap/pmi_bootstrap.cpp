@@ -29,8 +29,9 @@ PmiBootstrap::PmiBootstrap(const std::vector<std::string>& methods) {
     if (!map) return;
     try {
         // A map of fewer ranks begins again with its first node (MPICH).
-        auto pattern = Taskmap::parse(*map);
-        for (std::size_t rank = 0; pattern.known() && rank < size_; ++rank)
+        const auto pattern = Taskmap::parse(*map);
+        nodes_ = pattern;
+        for (auto rank = pattern.ntasks(); pattern.known() && rank < size_; ++rank)
             nodes_.append(*pattern.node_of(rank % pattern.ntasks()), 1, 1);
     } catch (const Error&) {
         // Some launcher's own way to say it: as unknown as if it had said nothing.
@@ -50,6 +51,13 @@ std::optional<std::string> PmiBootstrap::mapping() const {
 bool PmiBootstrap::same_node(std::uint32_t peer) const {
     auto own = nodes_.node_of(rank_);
     return own && own == nodes_.node_of(peer);
+}
+
+bool PmiBootstrap::needs_keys(const Topology& topology, const Listening& listening) const {
+    auto remote = [&](std::uint32_t peer) { return listening.prefer_tcp || !same_node(peer); };
+    auto parent = topology.parent(rank_);
+    const auto& children = topology.children(rank_);
+    return (parent && remote(*parent)) || std::any_of(children.begin(), children.end(), remote);
 }
 
 std::vector<std::string> PmiBootstrap::bind_uris(const Topology& topology, const Listening& listening) {

@@ -17,6 +17,7 @@ public:
     std::string job() const override { return session_->job; }
     std::optional<std::string> launcher_value(const std::string& key) override;
     std::optional<std::string> mapping() const override;
+    bool needs_keys(const Topology& topology, const Listening& listening) const override;
     std::vector<std::string> bind_uris(const Topology& topology, const Listening& listening) override;
     Peers meet(const Topology& topology, const BusinessCard& own) override;
 

@@ -6,10 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 namespace flux::broker {
 namespace {
@@ -30,14 +26,6 @@ enum ControlType : std::uint32_t {
     control_gone = 3, ///< status: number of a message of a stream, see Receipts
 };
 
-sockaddr_un unix_address(const std::string& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof address.sun_path) throw Error(EINVAL, "overlay socket path is too long: " + path);
-    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-    return address;
-}
-
 } // namespace
 
 const char* to_string(SubtreeStatus status) noexcept {
@@ -55,25 +43,25 @@ const char* to_string(SubtreeStatus status) noexcept {
 /// One connection to a peer broker. It is an endpoint of the router once its hello is done.
 class Overlay::Link final : public Endpoint {
 public:
-    Link(Overlay& overlay, Loop& loop, int fd)
+    Link(Overlay& overlay, std::unique_ptr<Transport> transport)
         : Endpoint("", Kind::peer),
           number(++overlay.last_link_),
           receipts([inject = overlay.arrivals_.injector(), link = number](std::uint32_t message) {
               inject(Message::control(link, message));
           }),
-          transport_(loop, fd) {
-        transport_.start([&overlay, this](Message message) { overlay.on_message(*this, std::move(message)); },
-                         [&overlay, this](const Error& error) { overlay.on_closed(*this, error); });
+          transport_(std::move(transport)) {
+        transport_->start([&overlay, this](Message message) { overlay.on_message(*this, std::move(message)); },
+                          [&overlay, this](const Error& error) { overlay.on_closed(*this, error); });
     }
     void deliver(Message message) override {
         if (message.type == MessageType::request) tracker.sent(message);
         receipts.sent(message);
-        transport_.send(std::move(message));
+        transport_->send(std::move(message));
     }
     /// A message of the link itself, not of those that use it.
-    void send(Message message) { transport_.send(std::move(message)); }
+    void send(Message message) { transport_->send(std::move(message)); }
     void set_uuid(std::string uuid) { uuid_ = std::move(uuid); }
-    void flush(std::chrono::nanoseconds limit) noexcept { transport_.flush(limit); }
+    void flush(std::chrono::nanoseconds limit) noexcept { transport_->flush(limit); }
 
     const std::uint32_t number;
     std::uint32_t rank = nodeid_any;
@@ -83,7 +71,7 @@ public:
     Receipts receipts;
 
 private:
-    SocketTransport transport_;
+    std::unique_ptr<Transport> transport_;
 };
 
 Overlay::Overlay(Loop& loop, Router& router, Handle& handle, Topology topology, Environment environment)
@@ -113,7 +101,7 @@ Overlay::Overlay(Loop& loop, Router& router, Handle& handle, Topology topology, 
 }
 
 Overlay::~Overlay() {
-    listener_.reset();
+    listeners_.clear();
     for (auto& [rank, child] : children_) {
         if (child.link) router_.remove(*child.link);
     }
@@ -125,28 +113,26 @@ Overlay::~Overlay() {
 
 // Connecting ----------------------------------------------------------------------------------------------------
 
-void Overlay::listen(const std::string& path) {
-    auto on_accept = [this](FileDescriptor socket, const ucred& peer) {
-        if (peer.uid == ::getuid()) {
-            strangers_.push_back(std::make_unique<Link>(*this, loop_, socket.release()));
-            return;
-        }
-        environment_.log(LogLevel::err,
-                         fmt::format("overlay: refused a connection of uid {} (pid {})", peer.uid, peer.pid));
-    };
-    listener_.emplace(loop_, path, 0, std::move(on_accept));
+void Overlay::set_keys(std::shared_ptr<const LinkKeys> keys) {
+    keys_ = std::move(keys);
+    for (auto& listener : listeners_) listener->set_keys(keys_);
 }
 
-Task<Json> Overlay::join(std::string path) {
-    auto address = unix_address(path);
-    int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) throw Error(errno, "socket");
-    if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0) {
-        int errnum = errno;
-        ::close(fd);
-        throw Error(errnum, fmt::format("cannot reach the parent at ipc://{}: {}", path, errno_text(errnum)));
-    }
-    parent_ = std::make_unique<Link>(*this, loop_, fd);
+Address Overlay::listen(const Address& address) {
+    auto on_accept = [this](std::unique_ptr<Transport> transport, const LinkPeer&) {
+        strangers_.push_back(std::make_unique<Link>(*this, std::move(transport)));
+    };
+    auto on_refuse = [this](const std::string& peer, const Error& error) {
+        environment_.log(LogLevel::err, fmt::format("overlay: refused a connection of {}: {}", peer, error.what()));
+    };
+    listeners_.push_back(std::make_unique<LinkListener>(loop_, address, keys_, environment_.link, std::move(on_accept),
+                                                        std::move(on_refuse)));
+    return listeners_.back()->address();
+}
+
+Task<Json> Overlay::join(ParentAddress parent) {
+    auto transport = co_await connect_link(&loop_, *parent.address, keys_, parent.key, environment_.link);
+    parent_ = std::make_unique<Link>(*this, std::move(transport));
     parent_->upward = true;
     parent_->rank = *topology_.parent(environment_.rank);
     auto hello = Message::request("overlay.hello");

@@ -2,7 +2,7 @@
 // a link that breaks. Runs on the broker's loop.
 #pragma once
 
-#include "broker/listener/listener.hpp"
+#include "broker/overlay/link/transport.hpp"
 #include "broker/overlay/topology.hpp"
 #include "broker/router/router.hpp"
 #include "broker/router/rpc_tracker.hpp"
@@ -24,6 +24,14 @@ namespace flux::broker {
 enum class SubtreeStatus { unknown = 0, full = 1, partial = 2, degraded = 3, lost = 4, offline = 5 };
 const char* to_string(SubtreeStatus status) noexcept;
 
+/// The way to the parent.
+class ParentAddress {
+public:
+    ParentAddress() {}
+    std::optional<Address> address;
+    std::optional<PublicKey> key; ///< that it must have; nothing: one that is trusted
+};
+
 class Overlay {
 public:
     class Environment {
@@ -32,6 +40,7 @@ public:
         std::uint32_t rank = 0;
         std::string hostname;
         std::string uuid;
+        LinkOptions link;                   ///< how long links may take
         std::function<Json()> hello_answer; ///< what a child needs to know: hostlist and the like
         std::function<bool()> accepting;    ///< false: hellos are refused, the instance is ending
         std::function<std::string(std::uint32_t rank)> host_of;
@@ -44,10 +53,12 @@ public:
     ~Overlay();
 
     const Topology& topology() const noexcept { return topology_; }
-    /// Accept children at `ipc://PATH`. \throws Error
-    void listen(const std::string& path);
+    /// Whom links over tcp:// trust, from now on. To be set before one listens or joins there.
+    void set_keys(std::shared_ptr<const LinkKeys> keys);
+    /// Accept children there. \return the address with the port that the kernel chose. \throws Error
+    Address listen(const Address& address);
     /// Join the parent there: connect and say hello. \return its answer. \throws Error with the refusal
-    Task<Json> join(std::string path);
+    Task<Json> join(ParentAddress parent);
     /// Say goodbye to the parent, so that it does not take the end of this link for a crash.
     Task<> goodbye();
     /// Wait until no child is connected.
@@ -85,7 +96,8 @@ private:
     Handle& handle_;
     Topology topology_;
     Environment environment_;
-    std::optional<Listener> listener_;
+    std::vector<std::unique_ptr<LinkListener>> listeners_;
+    std::shared_ptr<const LinkKeys> keys_;
     ChannelTransport arrivals_; ///< tells of messages that came over a link and are gone, from whatever thread
     std::uint32_t last_link_ = 0;
     std::unordered_map<std::uint32_t, Link*> links_; ///< after hello, by number
