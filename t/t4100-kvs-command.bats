@@ -55,8 +55,8 @@ kvs_script() {
         flux kvs dir | grep -qx "far -> other::k"; flux kvs dir | grep -qx "lnk -> a.b.c"
         flux kvs dir | grep -qx "lines = one..."
         flux kvs dir -w 20 | grep -qx "long = xxxxxxxxxx..."; [ $(flux kvs dir -w 0 | grep ^long | wc -c) = 208 ]
-        same flux kvs ls -1 <<<$(printf "a\nfar\nlines\nlnk\nlong\nresource")
-        same flux kvs ls -1F <<<$(printf "a.\nfar@\nlines\nlnk@\nlong\nresource.")
+        same flux kvs ls -1 <<<$(printf "a\nadmin\nfar\nlines\nlnk\nlong\nresource")
+        same flux kvs ls -1F <<<$(printf "a.\nadmin.\nfar@\nlines\nlnk@\nlong\nresource.")
         same flux kvs ls -w 40 a <<<"b       list    none    str"
         same flux kvs ls -w 20 a <<<$(printf "b       list\nnone    str")
         same flux kvs ls -1R a <<<$(printf "a:\nb\nlist\nnone\nstr\n\na.b:\nc\n\na.none:")
