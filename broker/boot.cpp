@@ -298,6 +298,7 @@ void Broker::make_overlay() {
         request_stop("parent-fail");
         interrupt_.notify_all();
     };
+    environment.on_disconnect = [this](const Request& request) { tracer_->disconnect(request); };
     overlay_ = std::make_unique<Overlay>(loop_, router_, *handle_, std::move(topology), std::move(environment));
     groups_ = std::make_unique<Groups>(loop_, *handle_, rank_);
 }

@@ -12,6 +12,7 @@
 #include "broker/router/router.hpp"
 #include "broker/state/program.hpp"
 #include "broker/state/state_machine.hpp"
+#include "broker/trace/tracer.hpp"
 
 #include <memory>
 #include <optional>
@@ -90,6 +91,7 @@ private:
     void serve_attributes();
     void serve_events();
     void serve_modules();
+    void serve_traces();
     void serve_config();
     void serve_shutdown();
     void on_service_change(const std::string& service, bool up);
@@ -129,6 +131,7 @@ private:
     std::unique_ptr<Connector> connector_;
     std::unique_ptr<Groups> groups_;
     std::unique_ptr<Overlay> overlay_;
+    std::unique_ptr<Tracer> tracer_;
     StateMachine machine_;
     std::vector<std::unique_ptr<SignalWatcher>> signals_;
 

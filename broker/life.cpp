@@ -1,10 +1,8 @@
 // From boot to exit: the phases of a broker's life (broker.md 6).
 #include "broker/broker.hpp"
 
-#include <flux/config_files.hpp>
 #include <flux/duration.hpp>
 #include <flux/hostlist.hpp>
-#include <flux/paths.hpp>
 
 #include <fmt/core.h>
 
@@ -144,19 +142,9 @@ Task<> Broker::run_rc1() {
         }
         co_return;
     }
-    auto manifest = paths::datadir() + "/modprobe/modprobe.toml";
-    auto table = read_config(manifest);
-    modprobe_->add(table, manifest);
-    std::vector<std::string> folders{paths::datadir() + "/modprobe/modprobe.d",
-                                     paths::sysconfdir() + "/flux/modprobe/modprobe.d"};
-    if (const char* path = std::getenv("FLUX_MODPROBE_PATH")) folders = {path};
-    for (const auto& folder : folders) {
-        if (!fs::is_directory(folder)) continue;
-        auto more = read_config(folder);
-        modprobe_->add(more, folder);
-    }
-    modprobe_->add(config_["modules"], "[modules]");
-    Modprobe::Facts facts;
+    auto& manifest = modprobe_->manifest;
+    manifest.add_installed(config_);
+    Manifest::Facts facts;
     facts.rank = rank_;
     facts.size = size_;
     facts.config_has = [this](const std::string& key) {
@@ -167,7 +155,7 @@ Task<> Broker::run_rc1() {
     facts.alternatives["content-backing"] = attributes_.get_or("content.backing-module", "content-sqlite");
     if (const char* sched = std::getenv("FLUX_SCHED_MODULE"))
         facts.alternatives["sched"] = facts.alternatives["feasibility"] = sched;
-    modprobe_->select(std::move(facts));
+    manifest.select(std::move(facts));
 
     Scope loading(scope_);
     phase_ = &loading;
@@ -182,7 +170,7 @@ Task<> Broker::run_rc1() {
     if (failure) std::rethrow_exception(failure);
     if (rank_ == 0) co_await log_start();
     if (rank_ == 0 && !std::getenv("FLUX_DISABLE_JOB_CLEANUP")) {
-        auto commands = modprobe_->cleanup_commands();
+        auto commands = manifest.cleanup_commands();
         cleanup_.insert(cleanup_.end(), commands.begin(), commands.end());
     }
 }

@@ -53,6 +53,7 @@ void Broker::serve() {
     serve_attributes();
     serve_events();
     serve_modules();
+    serve_traces();
     serve_config();
     serve_shutdown();
     for (const char* name : {"broker", "attr", "log", "event", "service", "module", "runat", "state-machine",
@@ -190,6 +191,18 @@ Task<> Broker::reload_module(Request request) {
     auto args = payload.get_optional<std::vector<std::string>>("args");
     co_await host_->reload(name, path, args);
     request.respond();
+}
+
+void Broker::serve_traces() {
+    Tracer::Names names;
+    names.module = [this](const Endpoint& endpoint) -> std::optional<std::string> {
+        if (const auto* slot = dynamic_cast<const ModuleSlot*>(&endpoint)) return slot->spec.name;
+        const auto* slot = host_ ? host_->slot_of(endpoint.uuid()) : nullptr;
+        if (slot) return slot->spec.name;
+        return std::nullopt;
+    };
+    names.peer = [this](const Endpoint& endpoint) { return overlay_->rank_of(endpoint); };
+    tracer_ = std::make_unique<Tracer>(*handle_, router_, std::move(names));
 }
 
 void Broker::serve_modules() {

@@ -324,6 +324,13 @@ void Overlay::set_child(std::uint32_t rank, SubtreeStatus status, std::string er
     status_changed();
 }
 
+std::optional<std::uint32_t> Overlay::rank_of(const Endpoint& endpoint) const {
+    if (&endpoint == parent_.get()) return parent_->rank;
+    for (const auto& [rank, child] : children_)
+        if (&endpoint == child.link.get()) return rank;
+    return std::nullopt;
+}
+
 SubtreeStatus Overlay::status() const {
     bool all_full = true, broken = false;
     for (const auto& [rank, child] : children_) {
@@ -423,6 +430,7 @@ void Overlay::serve() {
     handle_.serve(Method("overlay.disconnect", MethodClass::once, role_user), [this](Request request) {
         health_watchers_.disconnect(request);
         monitors_.disconnect(request);
+        environment_.on_disconnect(request);
     });
 }
 

@@ -47,6 +47,7 @@ public:
         std::function<void(LogLevel, const std::string&)> log;
         std::function<void(const Idset& ranks)> on_ranks_gone; ///< these left (lost or in order)
         std::function<void(const std::string& why)> on_parent_lost;
+        std::function<void(const Request&)> on_disconnect; ///< a client of the service `overlay` is gone
     };
 
     Overlay(Loop& loop, Router& router, Handle& handle, Topology topology, Environment environment);
@@ -66,6 +67,8 @@ public:
     bool has_children() const noexcept { return !children_.empty(); }
     Idset connected_children() const;
     SubtreeStatus status() const;
+    /// The rank that an endpoint of the router leads to; nothing when it is no link.
+    std::optional<std::uint32_t> rank_of(const Endpoint& endpoint) const;
 
 private:
     class Link;

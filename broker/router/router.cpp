@@ -37,7 +37,13 @@ Endpoint* Router::find(std::string_view uuid) const {
     return found == endpoints_.end() ? nullptr : found->second;
 }
 
+void Router::deliver(Message message, Endpoint& target) {
+    if (on_pass) on_pass(message, target, Way::to);
+    target.deliver(std::move(message));
+}
+
 void Router::route(Message message, Endpoint& from) {
+    if (on_pass) on_pass(message, from, Way::from);
     if (from.peer()) {
         message.credentials.rolemask &= ~std::uint32_t(role_local);
     } else {
@@ -55,7 +61,7 @@ void Router::route(Message message, Endpoint& from) {
             distribute(message);
         } else if (auto* above = parent()) {
             message.aux1 = 0; // the leader numbers it
-            above->deliver(std::move(message));
+            deliver(std::move(message), *above);
         }
         break;
     case MessageType::control: break;
@@ -104,7 +110,7 @@ void Router::forward_request(Message request, Endpoint& from) {
         if (!target || target == &from) return fail(request, EHOSTUNREACH);
     }
     if (!target) return fail(request, ENOSYS, "No service matching " + request.topic + " is registered");
-    target->deliver(std::move(request));
+    deliver(std::move(request), *target);
 }
 
 void Router::fail(const Message& request, int errnum, std::string_view text) {
@@ -118,7 +124,7 @@ void Router::respond(Message response) {
     auto* target = find(response.routes.top());
     if (!target) return; // its requester is gone
     response.routes.pop();
-    target->deliver(std::move(response));
+    deliver(std::move(response), *target);
 }
 
 bool Router::add_service(std::string_view name, Endpoint& target) {
@@ -167,7 +173,7 @@ std::uint32_t Router::publish(Message event) {
 void Router::distribute(const Message& event) {
     // Delivery queues; nobody comes or goes while this runs.
     for (auto& [uuid, endpoint] : endpoints_) {
-        if (endpoint->subscriptions.matches(event.topic)) endpoint->deliver(event);
+        if (endpoint->subscriptions.matches(event.topic)) deliver(event, *endpoint);
     }
 }
 

@@ -70,6 +70,10 @@ public:
     /// Refuses requests of clients before the broker is online; empty text: let it pass.
     std::function<bool(const Message& request)> admit;
 
+    enum class Way { from, to };
+    /// Called with every message that comes from an endpoint or goes to one; null while nobody looks.
+    std::function<void(const Message& message, const Endpoint& endpoint, Way way)> on_pass;
+
     /// Take a message from an endpoint and send it on its way.
     void route(Message message, Endpoint& from);
     /// Answer a request that arrived here with an error.
@@ -99,6 +103,7 @@ private:
     void forward_request(Message request, Endpoint& from);
     static void note_beyond(const Message& request, Endpoint& peer);
     void distribute(const Message& event);
+    void deliver(Message message, Endpoint& target);
 
     std::uint32_t rank_ = 0;
     std::uint32_t sequence_ = 0;
