@@ -12,6 +12,7 @@ extern const options::Command cmd_R;
 extern const options::Command cmd_alloc;
 extern const options::Command cmd_batch;
 extern const options::Command cmd_broker;
+extern const options::Command cmd_bulksubmit;
 extern const options::Command cmd_cancel;
 extern const options::Command cmd_config;
 extern const options::Command cmd_content;
@@ -29,10 +30,14 @@ extern const options::Command cmd_kvs;
 extern const options::Command cmd_logger;
 extern const options::Command cmd_lptest;
 extern const options::Command cmd_lsattr;
+extern const options::Command cmd_modprobe;
 extern const options::Command cmd_module;
 extern const options::Command cmd_overlay;
+extern const options::Command cmd_pgrep;
 extern const options::Command cmd_ping;
+extern const options::Command cmd_pkill;
 extern const options::Command cmd_pmi;
+extern const options::Command cmd_pstree;
 extern const options::Command cmd_queue;
 extern const options::Command cmd_resource;
 extern const options::Command cmd_run;
@@ -46,6 +51,7 @@ extern const options::Command cmd_update;
 extern const options::Command cmd_uptime;
 extern const options::Command cmd_uri;
 extern const options::Command cmd_version;
+extern const options::Command cmd_watch;
 
 struct Entry {
     std::string_view name;
@@ -57,6 +63,7 @@ inline constexpr Entry commands[] = {
     {"alloc", &cmd_alloc},
     {"batch", &cmd_batch},
     {"broker", &cmd_broker},
+    {"bulksubmit", &cmd_bulksubmit},
     {"cancel", &cmd_cancel},
     {"config", &cmd_config},
     {"content", &cmd_content},
@@ -74,10 +81,14 @@ inline constexpr Entry commands[] = {
     {"logger", &cmd_logger},
     {"lptest", &cmd_lptest},
     {"lsattr", &cmd_lsattr},
+    {"modprobe", &cmd_modprobe},
     {"module", &cmd_module},
     {"overlay", &cmd_overlay},
+    {"pgrep", &cmd_pgrep},
     {"ping", &cmd_ping},
+    {"pkill", &cmd_pkill},
     {"pmi", &cmd_pmi},
+    {"pstree", &cmd_pstree},
     {"queue", &cmd_queue},
     {"resource", &cmd_resource},
     {"run", &cmd_run},
@@ -91,6 +102,7 @@ inline constexpr Entry commands[] = {
     {"uptime", &cmd_uptime},
     {"uri", &cmd_uri},
     {"version", &cmd_version},
+    {"watch", &cmd_watch},
 };
 
 static_assert(

@@ -99,7 +99,7 @@ Task<int> set(Handle* handle, const options::Parsed* parsed) {
     auto answer = co_await handle->call("config.get");
     auto config = answer.json().copy();
     auto old = config.find(key);
-    if (!old && !parsed->has("type")) refuse(key + " is not set: its type must be given with --type");
+    if (!old && !parsed->has("type")) refuse("Type is unknown, please specify --type");
     std::string type(parsed->get("type", old ? old.type_name() : "any"));
     config.set_path(key, typed_value(text, type, key));
     co_return co_await load(handle, std::move(config));

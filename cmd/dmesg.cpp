@@ -84,12 +84,7 @@ constexpr options::Option dmesg_options[] = {
     {.name = "new", .key = 'n', .help = "Follow only new log messages"},
     {.name = "human", .key = 'H', .help = "Human readable output"},
     {.name = "delta", .key = 'd', .help = "With --human, show timestamp delta between messages"},
-    {.name = "color",
-     .key = 'L',
-     .value = options::Value::optional,
-     .argument = "WHEN",
-     .help =
-         "Colorize output when supported; WHEN can be 'always' (default if omitted), 'never', or 'auto' (default)."},
+    color_row(),
 };
 static_assert(options::consistent(dmesg_options));
 

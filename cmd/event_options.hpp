@@ -1,7 +1,7 @@
 // Options of commands that print events, and what they ask for.
 #pragma once
 
-#include "cmd/options/parse.hpp"
+#include "cmd/formats.hpp"
 #include "cmd/output/event_text.hpp"
 
 #include <chrono>
@@ -23,12 +23,7 @@ inline constexpr options::Option event_format_options[] = {
      .argument = "FORMAT",
      .help = "Specify time format: raw, iso, offset, human"},
     {.name = "human", .key = 'H', .help = "Display human-readable output"},
-    {.name = "color",
-     .key = 'L',
-     .value = options::Value::optional,
-     .argument = "WHEN",
-     .help =
-         "Colorize output when supported; WHEN can be 'always' (default if omitted), 'never', or 'auto' (default)."},
+    color_row(),
 };
 
 inline constexpr options::Option event_match_options[] = {

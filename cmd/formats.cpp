@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace flux::cmd {
@@ -54,19 +55,20 @@ bool choose_color(const options::Parsed& parsed) {
     }
 }
 
-void print_listing(const output::Format& format, const std::vector<output::Row>& rows, bool with_header,
-                   const std::function<void(std::string_view, std::optional<std::size_t>)>& print) {
-    output::Listing listing(format, rows, with_header);
-    if (with_header) print(listing.header(), std::nullopt);
-    for (auto index : output::sorted(rows, format.sort_keys)) {
-        auto line = listing.line(rows[index]);
-        if (!output::is_blank(line)) print(line, index);
-    }
+std::optional<std::size_t> terminal_width() {
+    winsize size{};
+    if (!::isatty(STDOUT_FILENO) || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return std::nullopt;
+    return size.ws_col;
 }
 
 void print_listing(const output::Format& format, const std::vector<output::Row>& rows, bool with_header) {
-    print_listing(format, rows, with_header,
-                  [](std::string_view line, std::optional<std::size_t>) { fmt::print("{}\n", line); });
+    output::Listing listing(format, rows, with_header);
+    if (with_header) fmt::print("{}\n", listing.header());
+    for (auto index : output::sorted(rows, format.sort_keys)) {
+        auto line = listing.line(rows[index]);
+        if (!output::is_blank(line)) fmt::print("{}\n", line);
+    }
 }
 
 } // namespace flux::cmd

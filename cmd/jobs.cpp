@@ -1,42 +1,40 @@
 // flux jobs: list jobs (cli.md 6.6).
 #include "cmd/context.hpp"
-#include "cmd/formats.hpp"
+#include "cmd/instances.hpp"
+#include "cmd/job_selection.hpp"
 #include "cmd/joblist/fields.hpp"
-#include "cmd/joblist/query.hpp"
 #include "cmd/output/color.hpp"
 #include "cmd/output/columns.hpp"
 #include "cmd/select/select.hpp"
 #include "cmd/time/moment.hpp"
 
-#include <flux/job_state.hpp>
+#include <flux/job_list_protocol.hpp>
 #include <flux/parse_integer.hpp>
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <sys/ioctl.h>
+#include <iostream>
 #include <unistd.h>
 
 namespace flux::cmd {
 namespace {
 
 constexpr std::size_t default_count = 1000;
+constexpr std::size_t unlimited_levels = 9999;
 
-#define COMMON "{id.f58:>12} ?:{queue:<8.8} +:{username:<8} {name:<10.10+} "
 constexpr output::NamedFormat formats[] = {
-    {"default", "Default flux-jobs format string",
-     COMMON "{status_abbrev:>2.2} {ntasks:>6} {nnodes:>6h} {contextual_time!F:>8h} {contextual_info}"},
+    {"default", "Default flux-jobs format string", job_format},
     {"cute", "Cute flux-jobs format string (default with emojis)",
-     COMMON "{status_emoji:>5.5} {ntasks:>6} {nnodes:>6h} {contextual_time!F:>8h} {contextual_info}"},
-    {"long", "Extended flux-jobs format string",
-     COMMON "{status:>9.9} {ntasks:>6} {nnodes:>6h} {t_submit!d:%b%d %R::>12} {t_remaining!F:>12h} "
-            "{contextual_time!F:>8h} {contextual_info}"},
-    {"deps", "Show job urgency, priority, and dependencies",
-     "{id.f58:>12} ?:{queue:<8.8} {name:<10.10+} {urgency:<3} {priority:<12} {state:<8.8} {dependencies}"},
+     "{id.f58:>12} ?:{queue:<8.8} +:{username:<8} {name:<10.10+} {status_emoji:>5.5} {ntasks:>6} {nnodes:>6h} "
+     "{contextual_time!F:>8h} {contextual_info}"},
+    {"long", "Extended flux-jobs format string", long_job_format},
+    {"deps", "Show job urgency, priority, and dependencies", job_dependencies_format},
     {"endreason", "Show why each job ended",
-     COMMON "{status_abbrev:>2.2} {t_inactive!d:%b%d %R::>12h} {inactive_reason}"},
+     "{id.f58:>12} ?:{queue:<8.8} +:{username:<8} {name:<10.10+} {status_abbrev:>2.2} "
+     "{t_inactive!d:%b%d %R::>12h} {inactive_reason}"},
 };
-#undef COMMON
 constexpr output::FormatSource format_source = {
     .base = "flux-jobs", .table = "formats", .environment = "FLUX_JOBS_FORMAT_DEFAULT", .builtins = formats};
 
@@ -47,13 +45,15 @@ public:
     joblist::Query query;
     std::vector<JobId> ids;
     std::size_t count = default_count;
-    std::size_t width = 0; ///< 0: unlimited
+    std::size_t width = 0;  ///< 0: unlimited
+    std::size_t levels = 0; ///< of instances to go down
+    bool instances_of_all = false;
     bool with_header = true;
     bool json = false;
     bool color = false;
     bool stats = false;
     bool stats_only = false;
-    const options::Parsed* parsed = nullptr;
+    bool asks_instances = false; ///< the format has fields that they tell
 };
 
 std::string_view color_of(const joblist::Job& job) {
@@ -64,30 +64,9 @@ std::string_view color_of(const joblist::Job& job) {
     return output::sgr::red;
 }
 
-/// The line of counts. \returns the number of active jobs.
-Task<int> print_stats(Handle* handle, const Plan* plan) {
-    auto answer = co_await handle->call("job-list.job-stats", Json::object());
-    std::vector<JsonView> parts;
-    if (plan->query.queues.empty()) parts.push_back(answer.json());
-    for (const auto& name : plan->query.queues) {
-        std::size_t before = parts.size();
-        for (auto queue : answer.json()["queues"].elements())
-            if (queue["name"].try_as<std::string_view>() == name) parts.push_back(queue);
-        if (parts.size() == before) throw Error(ENOENT, "no stats available for queue " + name);
-    }
-    auto sum = [&](std::initializer_list<const char*> keys) {
-        int total = 0;
-        for (auto part : parts)
-            for (const char* key : keys) total += part.find(key).try_as<int>().value_or(0);
-        return total;
-    };
-    int running = sum({"job_states.run", "job_states.cleanup"});
-    int pending = sum({"job_states.depend", "job_states.priority", "job_states.sched"});
-    int purged = sum({"inactive_purged"});
-    fmt::print("{} running, {} completed, {} failed, {} pending{}\n", running, sum({"successful"}),
-               sum({"failed", "canceled", "timeout"}), pending,
-               purged > 0 ? fmt::format(", {} inactive purged", purged) : "");
-    co_return running + pending;
+Task<joblist::Stats> stats_of(Handle* handle, const Plan* plan) {
+    auto answer = co_await handle->call(job_list_protocol::job_stats.topic, Json::object());
+    co_return joblist::Stats(answer.json(), plan->query.queues);
 }
 
 void print_json(const std::vector<joblist::Job>& jobs, bool one) {
@@ -100,20 +79,107 @@ void print_json(const std::vector<joblist::Job>& jobs, bool one) {
     fmt::print("{}\n", Json::object("jobs", std::move(list)).dump());
 }
 
-void print_table(const Plan& plan, const std::vector<joblist::Job>& jobs) {
+/// Jobs of an instance, and what they tell of themselves where that was asked for.
+class Jobs {
+public:
+    Jobs(std::vector<Json> answers, double now) : answers_(std::move(answers)), instances_(answers_.size()) {
+        for (std::size_t index = 0; index < answers_.size(); ++index)
+            jobs.emplace_back(answers_[index], now, &instances_[index]);
+        for (const auto& job : jobs) rows.push_back([&job](std::string_view name) { return job.field(name); });
+    }
+    Jobs(const Jobs&) = delete;
+    Jobs& operator=(const Jobs&) = delete;
+
+    Task<> ask_instances(Loop* loop) {
+        for (std::size_t index = 0; index < jobs.size(); ++index) {
+            auto instance = open_instance(*loop, jobs[index]);
+            if (instance) co_await joblist::Instance::ask(instance.get(), &instances_[index]);
+        }
+    }
+
+    std::vector<joblist::Job> jobs;
     std::vector<output::Row> rows;
-    for (const auto& job : jobs) rows.push_back([&job](std::string_view name) { return job.field(name); });
-    print_listing(plan.format, rows, plan.with_header, [&](std::string_view line, std::optional<std::size_t> index) {
-        auto text = plan.width ? output::cut_marked(line, plan.width) : std::string(line);
-        auto color = plan.color && index ? color_of(jobs[*index]) : std::string_view();
+
+private:
+    std::vector<Json> answers_;
+    std::vector<joblist::Instance> instances_;
+};
+
+/// Prints jobs line by line; the width of columns is that of the first jobs.
+class Table {
+public:
+    Table(const Plan& plan, const Jobs& first) : plan_(plan), listing_(plan.format, first.rows, plan.with_header) {
+        if (plan.with_header) print(listing_.header(), {});
+    }
+    void print(const Jobs& jobs) const {
+        for (auto index : output::sorted(jobs.rows, plan_.format.sort_keys)) {
+            auto line = listing_.line(jobs.rows[index]);
+            if (!output::is_blank(line)) print(line, plan_.color ? color_of(jobs.jobs[index]) : std::string_view());
+        }
+    }
+
+private:
+    void print(std::string_view line, std::string_view color) const {
+        auto text = plan_.width ? output::cut_marked(line, plan_.width) : std::string(line);
         fmt::print("{}{}\n{}", color, text, color.empty() ? "" : output::sgr::reset);
-    });
+    }
+
+    const Plan& plan_;
+    output::Listing listing_;
+};
+
+/// Print the jobs of the instances among some jobs, and of those below them.
+class Descent {
+public:
+    Descent(Loop& loop, const Plan& plan, const Table& table) : loop_(loop), plan_(plan), table_(table) {}
+
+    Task<> from(const Jobs* jobs, std::string path, std::size_t level) {
+        if (level >= plan_.levels) co_return;
+        for (const auto& job : jobs->jobs) {
+            if (!plan_.instances_of_all && job.json()["userid"].try_as<std::uint32_t>() != ::getuid()) continue;
+            auto instance = open_instance(loop_, job);
+            auto name = path.empty() ? job.id().f58() : path + "/" + job.id().f58();
+            if (instance) co_await show(instance.get(), name, level);
+        }
+    }
+
+private:
+    Task<> show(Handle* instance, std::string path, std::size_t level) {
+        std::optional<Jobs> jobs;
+        joblist::Stats stats;
+        try {
+            stats = co_await stats_of(instance, &plan_);
+            auto answers = co_await joblist::list(instance, &plan_.query);
+            jobs.emplace(std::move(answers), moment::parse("now"));
+            if (plan_.asks_instances) co_await jobs->ask_instances(&loop_);
+        } catch (const Cancelled&) {
+            throw;
+        } catch (const Error&) {
+            co_return; // it is ending
+        }
+        fmt::print("\n{}:\n{}\n", path, stats.line());
+        table_.print(*jobs);
+        co_await from(&*jobs, path, level + 1);
+    }
+
+    Loop& loop_;
+    const Plan& plan_;
+    const Table& table_;
+};
+
+int print_all(const Plan& plan, std::vector<Json> answers) {
+    Jobs jobs(std::move(answers), moment::parse("now"));
+    Table(plan, jobs).print(jobs);
+    return 0;
 }
 
-Task<int> run_plan(Handle* handle, Plan* plan) {
+Task<int> run_plan(Context* context, Plan* plan) {
+    auto* handle = &context->handle();
     if (plan->stats || plan->stats_only) {
-        int active = co_await print_stats(handle, plan);
-        if (plan->stats_only) co_return active > 0 ? 0 : 1;
+        auto stats = co_await stats_of(handle, plan);
+        fmt::print("{}{}\n", stats.line(),
+                   stats.purged > 0 ? fmt::format(", {} inactive purged", stats.purged) : std::string());
+        if (plan->stats_only) co_return stats.active() > 0 ? 0 : 1;
     }
     std::vector<Json> answers;
     if (plan->ids.empty())
@@ -123,53 +189,52 @@ Task<int> run_plan(Handle* handle, Plan* plan) {
     const bool truncated = plan->ids.empty() && plan->count > 0 && answers.size() > plan->count;
     if (truncated) answers.resize(plan->count);
 
-    const auto now = moment::parse("now");
-    std::vector<joblist::Job> jobs;
-    for (const auto& answer : answers) jobs.emplace_back(answer, now);
-    if (plan->json)
-        print_json(jobs, plan->ids.size() == 1);
-    else
-        print_table(*plan, jobs);
+    Jobs jobs(std::move(answers), moment::parse("now"));
+    if (plan->asks_instances) co_await jobs.ask_instances(&context->loop());
+    if (plan->json) {
+        print_json(jobs.jobs, plan->ids.size() == 1);
+    } else {
+        Table table(*plan, jobs);
+        table.print(jobs);
+        Descent descent(context->loop(), *plan, table);
+        co_await descent.from(&jobs, "", 0);
+    }
     if (truncated && plan->with_header)
         fmt::print(stderr,
                    "warning: output truncated at {} jobs.\n"
                    "warning: use the -c, --count option to increase the limit (0 for no limit).\n",
                    plan->count);
-    co_return !plan->ids.empty() && jobs.empty() ? 1 : 0;
+    co_return !plan->ids.empty() && jobs.jobs.empty() ? 1 : 0;
 }
 
 std::size_t output_width(const options::Parsed& parsed) {
     if (!parsed.has("width")) return 0;
     int width = parsed.number<int>("width", 0);
     if (width != 0) return width < 0 ? 0 : static_cast<std::size_t>(width);
-    winsize size{};
-    if (::isatty(STDOUT_FILENO) && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) return size.ws_col;
-    return 0;
+    return terminal_width().value_or(0);
 }
 
 void fill_query(joblist::Query& query, const options::Parsed& parsed) {
-    query.filter.add(parsed.list("filter"));
-    if (parsed.has("a") && parsed.has("filter"))
-        fmt::print(stderr, "flux-jobs: WARNING: Both -a and --filter specified, ignoring -a\n");
     if (auto since = parsed.find("since")) {
         auto number = parse_integer<std::int64_t>(*since);
         query.since = number ? static_cast<double>(*number) : moment::parse(*since);
         if (query.since > moment::parse("now")) throw Error(EINVAL, "--since=WHEN must not be in the future");
     }
-    if (query.filter.empty()) {
-        query.filter.states = job_states_pending | job_states_running;
-        if (parsed.has("a") || parsed.has("since")) query.filter.states |= static_cast<int>(JobState::inactive);
-    }
+    select_jobs(query, parsed, parsed.has("since"));
     query.name = parsed.get("name");
     query.queues = parsed.list("queue");
     query.include = parsed.get("include");
-    query.userid = select::user_option(parsed);
-    if (!parsed.has("user") && (parsed.has("A") || parsed.has("include"))) query.userid = select::all_users;
+    if (!parsed.has("user") && parsed.has("include")) query.userid = select::all_users;
+}
+
+std::vector<Json> jobs_of_stdin() {
+    std::vector<Json> jobs;
+    for (std::string line; std::getline(std::cin, line);) jobs.push_back(Json::parse(line, "stdin"));
+    return jobs;
 }
 
 int run(Context& context, const options::Parsed& parsed) {
     Plan plan;
-    plan.parsed = &parsed;
     plan.json = parsed.has("json");
     plan.stats = parsed.has("stats");
     plan.stats_only = parsed.has("stats-only");
@@ -194,26 +259,19 @@ int run(Context& context, const options::Parsed& parsed) {
     plan.color = choose_color(parsed);
     fill_query(plan.query, parsed);
     plan.query.max_entries = plan.count > 0 ? plan.count + 1 : 0;
+    plan.instances_of_all = parsed.has("recurse-all");
+    if (parsed.has("recursive") || parsed.has("recurse-all") || parsed.has("level"))
+        plan.levels = parsed.number<std::size_t>("level", unlimited_levels);
     auto names = plan.format.names();
-    if (plan.color) names.insert(names.end(), {"status", "uri"});
+    plan.asks_instances = std::any_of(names.begin(), names.end(), &joblist::of_instance);
+    if (plan.color || plan.levels > 0) names.insert(names.end(), {"status", "uri", "userid"});
     plan.query.attributes = plan.json ? std::vector<std::string>{"all"} : joblist::attributes(names);
-    return context.run(&run_plan, &context.handle(), &plan);
+    if (parsed.has("from-stdin")) return print_all(plan, jobs_of_stdin());
+    return context.run(&run_plan, &context, &plan);
 }
 
 using options::Value;
-constexpr options::Option jobs_options[] = {
-    {.key = 'a', .help = "List jobs in all states"},
-    {.key = 'A', .help = "List all jobs for all users"},
-    {.name = "user",
-     .key = 'u',
-     .value = Value::required,
-     .argument = "USER",
-     .help = "Limit output to specific username or userid (Specify \"all\" for all users)"},
-    {.name = "filter",
-     .key = 'f',
-     .value = Value::required,
-     .argument = "STATE|RESULT",
-     .help = "List jobs with specific job state or result"},
+constexpr options::Option own_options[] = {
     {.name = "since",
      .value = Value::required,
      .argument = "WHEN",
@@ -235,29 +293,33 @@ constexpr options::Option jobs_options[] = {
      .value = Value::required,
      .argument = "HOSTS|RANKS",
      .help = "Limit output to jobs that were allocated to the specified HOSTS or RANKS"},
-    {.name = "format",
-     .key = 'o',
-     .value = Value::required,
-     .argument = "FORMAT",
-     .help = "Specify output format using Python's string format syntax or a defined format by name (use 'help' to get "
-             "a list of names)"},
     {.name = "sort", .value = Value::required, .argument = "KEY,...", .help = "Specify sort order"},
-    {.name = "no-header", .key = 'n', .help = "Suppress printing of header line"},
     {.name = "suppress-header", .hidden = true, .same_as = "no-header"},
     {.name = "width",
      .key = 'w',
      .value = Value::optional,
      .argument = "N",
      .help = "Truncate long lines to N columns, by default to the width of the terminal"},
-    {.name = "color",
-     .value = Value::optional,
-     .argument = "WHEN",
-     .help = "Colorize output; WHEN can be 'never', 'always', or 'auto' (default: auto)"},
+    color_row(0),
     {.name = "json", .help = "Emit job list in JSON format"},
     {.name = "stats", .help = "Print job statistics before header"},
     {.name = "stats-only",
      .help = "Print job statistics only and exit. Exits with non-zero status if there are no active jobs."},
+    {.name = "recursive", .key = 'R', .help = "List jobs of instances that are jobs, recursively"},
+    {.name = "level",
+     .key = 'L',
+     .value = Value::required,
+     .argument = "N",
+     .help = "With --recursive, only descend N levels"},
+    {.name = "recurse-all", .help = "With --recursive, also descend into instances of other users"},
+    {.name = "threads",
+     .value = Value::required,
+     .argument = "N",
+     .help = "Accepted for compatibility",
+     .hidden = true},
+    {.name = "from-stdin", .help = "Read jobs from stdin, one JSON object a line", .hidden = true},
 };
+constexpr auto jobs_options = options::join(job_selection_options, own_options, format_options);
 static_assert(options::consistent(jobs_options));
 
 } // namespace

@@ -128,12 +128,7 @@ constexpr options::Option log_get_only[] = {
 constexpr options::Option log_format_options[] = {
     {.name = "unformatted", .key = 'u', .help = "Show event in RFC 18 form"},
     {.name = "human", .key = 'H', .help = "Display human-readable output"},
-    {.name = "color",
-     .key = 'L',
-     .value = Value::optional,
-     .argument = "WHEN",
-     .help =
-         "Colorize output when supported; WHEN can be 'always' (default if omitted), 'never', or 'auto' (default)."},
+    color_row(),
 };
 constexpr options::Option append_only[] = {
     {.name = "timestamp",

@@ -1,6 +1,5 @@
 // flux module: load, remove, reload, list and look at broker modules (cli.md 6.20).
-#include "cmd/context.hpp"
-#include "cmd/options/parse.hpp"
+#include "cmd/trace.hpp"
 
 #include <fmt/core.h>
 
@@ -201,6 +200,15 @@ int run_debug(Context& context, const options::Parsed& parsed) {
     return context.run(&debug, &context.handle(), parsed.operands()[0], op, flags);
 }
 
+int run_trace_command(Context& context, const options::Parsed& parsed) {
+    Trace trace("module.trace", parsed, parsed.get("topic", "*"));
+    trace.payload.set("names", parsed.operands());
+    auto who = [](JsonView record) {
+        return fmt::format("{} {}", record.get<std::string_view>("name"), record.get<std::string_view>("prefix"));
+    };
+    return context.run(&run_trace, &context.handle(), &trace, static_cast<std::string (*)(JsonView)>(who));
+}
+
 using options::Value;
 constexpr options::Option load_options[] = {
     {.name = "name", .value = Value::required, .argument = "NAME", .help = "load under another name"},
@@ -242,6 +250,16 @@ constexpr options::Option debug_options[] = {
     {.name = "setbit", .key = 's', .value = Value::required, .argument = "N", .help = "set bits"},
     {.name = "clearbit", .key = 'c', .value = Value::required, .argument = "N", .help = "clear bits"},
 };
+constexpr options::Option trace_only[] = {
+    {.name = "topic",
+     .key = 'T',
+     .value = Value::required,
+     .argument = "GLOB",
+     .help = "Filter output by message topic glob"},
+};
+constexpr auto module_trace_options = options::join(trace_options, trace_only);
+static_assert(options::consistent(module_trace_options));
+
 constexpr options::Command subcommands[] = {
     {.name = "list", .synopsis = "[OPTIONS]", .help = "List loaded modules", .options = list_options, .run = &run_list},
     {.name = "load",
@@ -275,6 +293,11 @@ constexpr options::Command subcommands[] = {
      .help = "Get or set debug bits of a module",
      .options = debug_options,
      .run = &run_debug},
+    {.name = "trace",
+     .synopsis = "[OPTIONS] [MODULE...]",
+     .help = "Display messages sent to and from modules",
+     .options = module_trace_options,
+     .run = &run_trace_command},
 };
 
 } // namespace

@@ -1,7 +1,6 @@
 // flux overlay: the tree of brokers (cli.md 6.31).
-#include "cmd/context.hpp"
-#include "cmd/formats.hpp"
 #include "cmd/output/color.hpp"
+#include "cmd/trace.hpp"
 
 #include <flux/duration.hpp>
 #include <flux/hostlist.hpp>
@@ -30,7 +29,7 @@ Idset ranks_of(const std::string& target, const Hostlist& hosts) {
     Idset ranks;
     for (auto host : Hostlist::parse(target)) {
         auto rank = hosts.find(host);
-        if (!rank) throw Error(ENOENT, "host " + host + " not found");
+        if (!rank) throw Error(ENOENT, "host " + host + " not found in host map");
         ranks.set(static_cast<Idset::Id>(*rank));
     }
     return ranks;
@@ -220,14 +219,16 @@ private:
 /// Collects why brokers are gone.
 class ErrorWalk final : public Walk {
 public:
-    ErrorWalk(Handle& handle, double timeout) : Walk(handle, timeout, false) {}
+    ErrorWalk(Handle& handle, double timeout) : Walk(handle, timeout, true) {}
     void print() const {
         for (const auto& [text, hosts] : hosts_by_error_) fmt::print("{}: {}\n", hosts.encode(), text);
     }
 
 private:
     void visit(const Node& node, const std::string&, const std::string&) override {
-        if (!node.error.empty()) hosts_by_error_[node.error].push_back(host(node.rank));
+        // What is below a broker that was lost has no error of its own.
+        auto error = node.error.empty() && node.status == "lost" ? "lost parent" : node.error;
+        if (!error.empty()) hosts_by_error_[error].push_back(host(node.rank));
     }
     std::map<std::string, Hostlist> hosts_by_error_;
 };
@@ -278,7 +279,7 @@ Task<int> lookup(Handle* handle, std::string target) {
     }
     Hostlist names;
     for (auto rank : *ranks) {
-        if (rank >= hosts.size()) throw Error(ENOENT, fmt::format("rank {} is not in this instance", rank));
+        if (rank >= hosts.size()) throw Error(ENOENT, fmt::format("rank {} is not in host map", rank));
         names.push_back(hosts.at(rank));
     }
     fmt::print("{}\n", names.encode());
@@ -287,9 +288,9 @@ Task<int> lookup(Handle* handle, std::string target) {
 
 Task<std::uint32_t> find_parent(Handle* handle, std::uint32_t rank) {
     auto tree = co_await tree_below(handle, 0);
-    if (rank == 0) throw Error(EINVAL, "rank 0 has no parent");
+    if (rank == 0) throw Error(EINVAL, "0 has no parent");
     auto parent = tree.parent(rank);
-    if (!parent) throw Error(ENOENT, fmt::format("rank {} is not in this instance", rank));
+    if (!parent) throw Error(ENOENT, fmt::format("{} is not a valid rank in this instance", rank));
     co_return *parent;
 }
 
@@ -302,7 +303,7 @@ Task<int> parent_of(Handle* handle, std::uint32_t rank) {
 Task<int> disconnect(Handle* handle, const options::Parsed* parsed) {
     auto hosts = co_await hosts_of(handle);
     auto ranks = ranks_of(parsed->operands()[0], hosts);
-    if (ranks.count() != 1) throw Error(EINVAL, "TARGET must be a single rank or host");
+    if (ranks.count() != 1) throw Error(EINVAL, "TARGET must be a valid rank or hostname");
     const auto rank = *ranks.first();
     auto parent = parsed->number<std::uint32_t>("parent", 0);
     if (!parsed->has("parent")) parent = co_await find_parent(handle, rank);
@@ -312,6 +313,17 @@ Task<int> disconnect(Handle* handle, const options::Parsed* parsed) {
     auto options = CallOptions().rank(parent);
     co_await handle->call("overlay.disconnect-subtree", Json::object("rank", rank), options);
     co_return 0;
+}
+
+int run_trace_command(Context& context, const options::Parsed& parsed) {
+    if (parsed.operands().size() > 1) throw parsed.usage_error();
+    Trace trace("overlay.trace", parsed, parsed.operands().empty() ? "*" : parsed.operands()[0]);
+    trace.payload.set("nodeid", parsed.number<int>("rank", -1));
+    auto who = [](JsonView record) {
+        auto rank = record.get_or("rank", -1);
+        return fmt::format("{} {}", record.get<std::string_view>("prefix"), rank < 0 ? "*" : std::to_string(rank));
+    };
+    return context.run(&run_trace, &context.handle(), &trace, static_cast<std::string (*)(JsonView)>(who));
 }
 
 int run_status(Context& context, const options::Parsed& parsed) {
@@ -366,12 +378,7 @@ constexpr options::Option status_only[] = {
      .help = "Do not indent entries and use line drawing characters to show overlay tree structure"},
     {.name = "no-ghost",
      .help = "Do not fill in presumed state of nodes that are inaccessible behind offline/lost overlay parents"},
-    {.name = "color",
-     .key = 'L',
-     .value = Value::optional,
-     .argument = "WHEN",
-     .help =
-         "Colorize output when supported; WHEN can be 'always' (default if omitted), 'never', or 'auto' (default)."},
+    color_row(),
     {.name = "highlight",
      .key = 'H',
      .value = Value::required,
@@ -390,6 +397,11 @@ constexpr options::Option disconnect_options[] = {
      .argument = "NODEID",
      .help = "Set parent rank to NODEID (default: determine from topology)"},
 };
+constexpr options::Option trace_only[] = {
+    {.name = "rank", .key = 'r', .value = Value::required, .argument = "NODEID", .help = "Filter output by peer rank"},
+};
+constexpr auto overlay_trace_options = options::join(trace_options, trace_only);
+static_assert(options::consistent(overlay_trace_options));
 constexpr auto status_options = options::join(timeout_option, status_only);
 static_assert(options::consistent(status_options));
 constexpr options::Command subcommands[] = {
@@ -413,6 +425,11 @@ constexpr options::Command subcommands[] = {
      .help = "disconnect a subtree rooted at TARGET (hostname or rank)",
      .options = disconnect_options,
      .run = &run_disconnect},
+    {.name = "trace",
+     .synopsis = "[OPTIONS] [TOPIC-GLOB]",
+     .help = "trace overlay messages",
+     .options = overlay_trace_options,
+     .run = &run_trace_command},
 };
 
 } // namespace

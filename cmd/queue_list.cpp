@@ -1,8 +1,8 @@
 #include "cmd/queue_list.hpp"
 
 #include "cmd/formats.hpp"
+#include "cmd/inventory/inventory.hpp"
 #include "cmd/output/color.hpp"
-#include "cmd/resource/inventory.hpp"
 
 #include <flux/duration.hpp>
 #include <flux/job_manager_protocol.hpp>
@@ -58,7 +58,7 @@ std::string plural(std::string_view quantity) { return upper(quantity.substr(1))
 /// One queue: its status, its part of the configuration and of the resources.
 class Queue {
 public:
-    Queue(std::string name, JsonView status, const resource::Inventory& all)
+    Queue(std::string name, JsonView status, const inventory::Inventory& all)
         : name_(std::move(name)), status_(status.copy()), inventory_(all.copy()) {
         if (!name_.empty()) inventory_.restrict(all.queues().ranks(name_, all.of("all")));
         if (!name_.empty()) config_ = inventory_.config()["queues"][name_];
@@ -130,7 +130,7 @@ private:
 
     std::string name_;
     Json status_;
-    resource::Inventory inventory_;
+    inventory::Inventory inventory_;
     JsonView config_;
 };
 
@@ -168,8 +168,8 @@ std::optional<std::string> heading(std::string_view name) {
 }
 
 Task<int> list(Handle* handle, const options::Parsed* parsed, const output::Format* format) {
-    resource::Inventory inventory;
-    co_await resource::fetch_inventory(handle, &inventory);
+    inventory::Inventory inventory;
+    co_await inventory::fetch_inventory(handle, &inventory);
     auto names = inventory.queues().names();
     auto wanted = parsed->list("queue");
     for (const auto& name : wanted)

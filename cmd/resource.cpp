@@ -70,15 +70,6 @@ int run_acquire_mute(Context& context, const options::Parsed& parsed) {
 }
 
 using options::Value;
-constexpr options::Option listing_options[] = {
-    {.name = "format",
-     .key = 'o',
-     .value = Value::required,
-     .argument = "FORMAT",
-     .help = "Specify output format using Python's string format syntax or a defined format by name (use 'help' to get "
-             "a list of names)"},
-    {.name = "no-header", .key = 'n', .help = "Suppress header output"},
-};
 constexpr options::Option select_options[] = {
     {.name = "include",
      .key = 'i',
@@ -102,13 +93,6 @@ constexpr options::Option states_option[] = {
 constexpr options::Option list_only[] = {
     {.name = "skip-empty", .help = "Skip empty lines of output even with --states"},
     {.name = "no-skip-empty", .help = "Do not skip empty lines of output even with --include"},
-};
-constexpr options::Option color_option[] = {
-    {.name = "color",
-     .key = 'L',
-     .value = Value::optional,
-     .argument = "WHEN",
-     .help = "Colorize output; WHEN can be 'never', 'always', or 'auto' (default: auto)"},
 };
 constexpr options::Option status_only[] = {
     {.name = "skip-empty", .help = "Skip empty lines of output even with --states"},
@@ -157,11 +141,10 @@ constexpr options::Option eventlog_only[] = {
      .argument = "TARGETS",
      .help = "Show only events of these ranks or hosts"},
 };
-constexpr auto list_options = options::join(listing_options, states_option, select_options, list_only);
+constexpr auto list_options = options::join(format_options, states_option, select_options, list_only);
 constexpr auto info_options = options::join(states_option, select_options);
-constexpr auto status_options =
-    options::join(listing_options, states_option, select_options, color_option, status_only);
-constexpr auto drain_options = options::join(listing_options, select_options, color_option, drain_only);
+constexpr auto status_options = options::join(format_options, states_option, select_options, color_option, status_only);
+constexpr auto drain_options = options::join(format_options, select_options, color_option, drain_only);
 constexpr auto eventlog_options = options::join(event_format_options, eventlog_only);
 static_assert(options::consistent(list_options) && options::consistent(status_options));
 static_assert(options::consistent(drain_options) && options::consistent(eventlog_options));

@@ -128,21 +128,13 @@ constexpr options::Option server_options[] = {
      .argument = "NAME",
      .help = "Name of the service (default: rexec)"},
 };
-constexpr options::Option ps_only[] = {
-    {.name = "format",
-     .key = 'o',
-     .value = Value::required,
-     .argument = "FORMAT",
-     .help = "Specify output format using Python's string format syntax"},
-    {.name = "no-header", .key = 'n', .help = "Suppress printing of header line"},
-};
 constexpr options::Option kill_only[] = {
     {.name = "wait", .key = 'w', .help = "Wait for the process, which must be waitable, to end"},
 };
 constexpr options::Option wait_only[] = {
     {.name = "output", .key = 'o', .help = "Print the last output of the process"},
 };
-constexpr auto ps_options = options::join(server_options, ps_only);
+constexpr auto ps_options = options::join(server_options, format_options);
 constexpr auto kill_options = options::join(server_options, kill_only);
 constexpr auto wait_options = options::join(server_options, wait_only);
 static_assert(options::consistent(ps_options) && options::consistent(kill_options) &&

@@ -156,7 +156,7 @@ with_flux() {
         flux overlay status | grep -Eq "^0 [^:]+: full$"; [ $(flux overlay status | wc -l) = 3 ]; flux overlay status | tail -1 | grep -q "^└─ 2"
         flux overlay status -v | grep -Eq "full for [0-9.]+m?s$"; [ $(flux overlay status --summary) = full ]; [ -z "$(flux overlay status --down)" ]
         flux overlay status -H 1 | grep -q "<<1 "; flux overlay status -w full >/dev/null
-        [ $(flux overlay parentof 2) = 0 ]; fails "rank 0 has no parent" flux overlay parentof 0
+        [ $(flux overlay parentof 2) = 0 ]; fails "0 has no parent" flux overlay parentof 0
         [ "$(flux overlay lookup 0-2)" = "$(flux getattr hostlist)" ]; [ -z "$(flux overlay errors)" ]
         [ "$(flux hostlist instance)" = "$(flux getattr hostlist)" ]; [ $(flux hostlist -c local) = 3 ]' --test-hosts=n[0-2]
     echo "$output"; [ "$status" -eq 0 ]

@@ -4,7 +4,7 @@ load lib/common
 
 # fails TEXT COMMAND...: the command exits 1 and says TEXT on stderr.
 kvs_script() {
-    under_flux "$1" "
+    under_flux "$1" "set +o pipefail # readers that have seen enough leave early
         fails() { local text=\$1 rc=0; shift; \"\$@\" >out 2>err || rc=\$?; [ \$rc = 1 ] && grep -qF -- \"\$text\" err || { echo \"rc=\$rc: \$*\"; cat out err; exit 1; }; }
         same() { diff - <(\"\$@\") || { echo \"differs: \$*\"; exit 1; }; }
         $2"

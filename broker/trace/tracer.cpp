@@ -10,9 +10,7 @@ namespace {
 
 constexpr std::string_view module_topic = "module.trace", overlay_topic = "overlay.trace";
 
-double now() {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 Json record_of(const Message& message, const char* prefix, bool full) {
     auto record = Json::object("timestamp", now(), "prefix", prefix, "type", static_cast<int>(message.type), "topic",

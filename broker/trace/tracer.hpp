@@ -36,7 +36,7 @@ private:
 
         int types = 0;
         std::string glob;
-        std::vector<std::string> modules; ///< none: all
+        std::vector<std::string> modules;  ///< none: all
         std::optional<std::uint32_t> peer; ///< nothing: all
         bool full = false;
     };

@@ -46,8 +46,7 @@ void Interrupts::interrupt(int) {
 // The job's tasks are asked to end; a job without tasks is cancelled; who asks again does not want to wait for it.
 void Interrupts::terminate(int) {
     if (std::exchange(terminated_, true)) return detach();
-    auto payload = Json::object("id", id_, "signum", SIGTERM);
-    handle_.call(job_manager_protocol::kill.topic, std::move(payload)).then([this](const Message& answer) {
+    kill(SIGTERM).then([this](const Message& answer) {
         if (answer.errnum()) cancel("terminated");
     });
 }
@@ -64,11 +63,12 @@ void Interrupts::detach() {
     on_detach_();
 }
 
+Call Interrupts::kill(int signum) {
+    return handle_.call(job_manager_protocol::kill.topic, Json::object("id", id_, "signum", signum));
+}
+
 void Interrupts::pass_on(int signum) {
-    auto payload = Json::object("id", id_, "signum", signum);
-    handle_.call(job_manager_protocol::kill.topic, std::move(payload)).then([](const Message& answer) {
-        report_failure("kill", answer);
-    });
+    kill(signum).then([](const Message& answer) { report_failure("kill", answer); });
 }
 
 } // namespace flux::follow

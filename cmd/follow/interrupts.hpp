@@ -26,6 +26,7 @@ private:
     void detach();
     void pass_on(int signum);
     void terminate(int);
+    Call kill(int signum);
     void cancel(std::string_view note);
 
     Loop& loop_;

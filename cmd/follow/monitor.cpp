@@ -58,6 +58,7 @@ private:
             t_submit_ = event.timestamp;
             printer_.set_time_base(t_submit_);
         }
+        if (options_.on_event) options_.on_event(event);
         const bool ended = outcome_.fatal_exception().has_value();
         outcome_.apply(event);
         if (options_.verbose > 1) show(event.name, event);

@@ -29,8 +29,6 @@ JobResult result_of(const Job& job) { return static_cast<JobResult>(job.json()["
 bool pending(const Job& job) { return job_state_in(state_of(job), job_states_pending); }
 bool inactive(const Job& job) { return state_of(job) == JobState::inactive; }
 
-JobId id_of(const Job& job) { return job.json().get<JobId>("id"); }
-
 double number_of(const Job& job, const char* key) { return job.json()[key].try_as<double>().value_or(0); }
 
 std::string text_of(const Job& job, const char* key) { return job.json()[key].try_as<std::string>().value_or(""); }
@@ -204,17 +202,17 @@ constexpr Field fields[] = {
     {"expiration", "EXPIRATION", "expiration", &as_time},
     {"id", "JOBID", "",
      [](const Asked& asked) -> Value {
-         return output::Spelled{static_cast<std::int64_t>(id_of(asked.job).value()), id_of(asked.job).f58()};
+         return output::Spelled{static_cast<std::int64_t>(asked.job.id().value()), asked.job.id().f58()};
      }},
     {"id.dec", "JOBID", "",
-     [](const Asked& asked) -> Value { return static_cast<std::int64_t>(id_of(asked.job).value()); }},
-    {"id.dothex", "JOBID", "", [](const Asked& asked) { return text(id_of(asked.job).dothex()); }},
-    {"id.emoji", "JOBID", "", [](const Asked& asked) { return text(id_of(asked.job).emoji()); }},
-    {"id.f58", "JOBID", "", [](const Asked& asked) { return text(id_of(asked.job).f58()); }},
-    {"id.f58plain", "JOBID", "", [](const Asked& asked) { return text(id_of(asked.job).f58plain()); }},
-    {"id.hex", "JOBID", "", [](const Asked& asked) { return text(id_of(asked.job).hex()); }},
-    {"id.kvs", "JOBID", "", [](const Asked& asked) { return text(id_of(asked.job).kvs()); }},
-    {"id.words", "JOBID", "", [](const Asked& asked) { return text(id_of(asked.job).words()); }},
+     [](const Asked& asked) -> Value { return static_cast<std::int64_t>(asked.job.id().value()); }},
+    {"id.dothex", "JOBID", "", [](const Asked& asked) { return text(asked.job.id().dothex()); }},
+    {"id.emoji", "JOBID", "", [](const Asked& asked) { return text(asked.job.id().emoji()); }},
+    {"id.f58", "JOBID", "", [](const Asked& asked) { return text(asked.job.id().f58()); }},
+    {"id.f58plain", "JOBID", "", [](const Asked& asked) { return text(asked.job.id().f58plain()); }},
+    {"id.hex", "JOBID", "", [](const Asked& asked) { return text(asked.job.id().hex()); }},
+    {"id.kvs", "JOBID", "", [](const Asked& asked) { return text(asked.job.id().kvs()); }},
+    {"id.words", "JOBID", "", [](const Asked& asked) { return text(asked.job.id().words()); }},
     {"inactive_reason", "INACTIVE-REASON",
      "state result waitstatus exception_occurred exception_severity exception_type exception_note",
      [](const Asked& asked) { return text(inactive_reason(asked.job)); }},
@@ -291,6 +289,8 @@ const Field* find_field(std::string_view name) {
     return found != std::end(fields) && found->name == name ? found : nullptr;
 }
 
+constexpr std::string_view instance_prefix = "instance.";
+
 /// Path below `annotations` of `annotations.A.B`, `sched.A` and `user.A`; empty for other names.
 std::string_view annotation_path(std::string_view name) {
     constexpr std::string_view prefix = "annotations.";
@@ -303,8 +303,13 @@ std::string_view annotation_path(std::string_view name) {
 
 Value Job::field(std::string_view name) const {
     if (const auto* field = find_field(name)) return field->value(Asked{*this, name, now_});
+    if (of_instance(name)) return instance_ ? instance_->field(name.substr(instance_prefix.size())) : Absent();
     return from_json(json_["annotations"].find(annotation_path(name)));
 }
+
+JobId Job::id() const { return json_.get<JobId>("id"); }
+
+bool Job::running() const noexcept { return state_of(*this) == JobState::run; }
 
 bool Job::active() const noexcept { return !inactive(*this); }
 
@@ -332,8 +337,11 @@ std::optional<int> Job::returncode() const noexcept {
     return 1;
 }
 
+bool of_instance(std::string_view name) noexcept { return name.starts_with(instance_prefix); }
+
 std::optional<std::string> heading(std::string_view name) {
     if (const auto* field = find_field(name)) return std::string(field->heading);
+    if (of_instance(name)) return instance_heading(name.substr(instance_prefix.size()));
     auto path = annotation_path(name);
     if (path.empty()) return std::nullopt;
     if (path == "sched.t_estimate") return "T_ESTIMATE";
@@ -348,7 +356,9 @@ std::vector<std::string> attributes(const std::vector<std::string>& names) {
     std::set<std::string> needed;
     for (const auto& name : names) {
         const auto* field = find_field(name);
-        for (auto rest = field ? field->attributes : std::string_view("annotations"); !rest.empty();) {
+        // Instances are found by their state and their URI.
+        std::string_view others = of_instance(name) ? "annotations state" : "annotations";
+        for (auto rest = field ? field->attributes : others; !rest.empty();) {
             auto one = rest.substr(0, rest.find(' '));
             if (!one.empty()) needed.emplace(one);
             rest.remove_prefix(std::min(one.size() + 1, rest.size()));
@@ -393,7 +403,7 @@ Json to_json(const Job& job) {
     object.set("status", job.status());
     if (auto code = job.returncode()) object.set("returncode", *code);
     object.set("dependencies", job.dependencies());
-    object.set("jobid", id_of(job).f58());
+    object.set("jobid", job.id().f58());
     auto annotations = json["annotations"] ? json["annotations"].copy() : Json::object();
     if (auto uri = job.uri(); !uri.empty()) {
         annotations["user"].erase("uri");

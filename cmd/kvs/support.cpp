@@ -1,11 +1,10 @@
+#include "cmd/formats.hpp"
 #include "cmd/kvs/commands.hpp"
 
 #include <flux/parse_integer.hpp>
 
 #include <cerrno>
 #include <cstdlib>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 namespace flux::cmd::kvs {
 
@@ -30,9 +29,7 @@ Error about(std::string_view key, const Error& error) {
 
 std::size_t output_width(const options::Parsed& parsed) {
     if (parsed.has("width")) return parsed.number<std::size_t>("width", 0);
-    winsize size{};
-    if (::isatty(STDOUT_FILENO) && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
+    if (auto width = terminal_width()) return *width;
     const char* columns = std::getenv("COLUMNS");
     if (auto number = parse_integer<std::size_t>(columns ? columns : "")) return *number;
     constexpr std::size_t usual = 80;

@@ -241,6 +241,12 @@ Parsed Parsed::with_values(const std::function<std::string(std::string_view)>& c
     return changed;
 }
 
+Parsed Parsed::with_operands(std::vector<std::string> operands) const {
+    Parsed changed = *this;
+    changed.operands_ = std::move(operands);
+    return changed;
+}
+
 Parsed Parsed::after(const std::vector<std::string>& options) const {
     std::vector<const char*> words;
     for (const auto& word : options) words.push_back(word.c_str());

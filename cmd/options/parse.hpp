@@ -57,6 +57,9 @@ public:
     /// The same command line with other values and operands.
     Parsed with_values(const std::function<std::string(std::string_view)>& change) const;
 
+    /// The same command line with other operands.
+    Parsed with_operands(std::vector<std::string> operands) const;
+
     /// The same command line with more options before what was typed. \throws Exit
     Parsed after(const std::vector<std::string>& options) const;
 

@@ -1,7 +1,6 @@
 // flux resource list, info, R: what the scheduler has
 #include "cmd/formats.hpp"
 #include "cmd/resource/commands.hpp"
-#include "cmd/resource/inventory.hpp"
 #include "cmd/resource/merge.hpp"
 
 #include <fmt/core.h>
@@ -12,6 +11,8 @@
 
 namespace flux::cmd::resource {
 namespace {
+
+using inventory::Inventory;
 
 constexpr output::NamedFormat formats[] = {
     {"default", "Default format for flux-resource list",
@@ -30,7 +31,7 @@ constexpr std::string_view node_fields[] = {"nnodes", "ncores", "ngpus", "ranks"
 
 Inventory inventory_of(Context& context, const options::Parsed& parsed) {
     Inventory inventory;
-    context.run(&fetch_inventory, &context.handle(), &inventory);
+    context.run(&inventory::fetch_inventory, &context.handle(), &inventory);
     inventory.restrict(selected(parsed, inventory.queues(), inventory.of("all")));
     return inventory;
 }

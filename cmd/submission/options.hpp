@@ -145,6 +145,8 @@ inline constexpr Option bulk_options[] = {
      .help = "Wait for event NAME for all jobs after submission"},
     {.name = "wait", .help = "Wait for all jobs to complete after submission. Same as --wait-event=clean"},
     {.name = "watch", .help = "Watch all job output and wait for jobs to complete"},
+    {.name = "progress", .help = "Show progress of job submission or completion (with --wait)"},
+    {.name = "jps", .help = "With --progress, show throughput"},
     {.name = "log",
      .value = Value::required,
      .argument = "FILE",

@@ -19,6 +19,14 @@ namespace {
 
 constexpr std::string_view local_prefix = "local://", remote_prefix = "ssh://";
 
+std::string host_name() {
+    char name[HOST_NAME_MAX + 1] = "";
+    ::gethostname(name, sizeof name - 1);
+    return name;
+}
+
+bool wants_local() { return std::getenv("FLUX_URI_RESOLVE_LOCAL") != nullptr; }
+
 // jobid ---------------------------------------------------------------------------------------------------------
 
 Task<std::string> wait_for_uri(Handle* handle, JobId id, std::string name) {
@@ -93,18 +101,12 @@ public:
 private:
     Handle& here() {
         if (handle_uri_ != uri_) {
-            handle_ = Handle::open(context_.loop(), on_this_host(uri_) ? to_local(uri_) : uri_);
+            handle_ = Handle::open(context_.loop(), reachable(uri_));
             handle_uri_ = uri_;
         }
         return *handle_;
     }
     std::string parent() { return attribute(context_, here(), "parent-uri"); }
-
-    static bool on_this_host(const std::string& uri) {
-        char name[HOST_NAME_MAX + 1] = "";
-        ::gethostname(name, sizeof name - 1);
-        return uri.starts_with(std::string(remote_prefix) + name + "/");
-    }
 
     cmd::Context& context_;
     std::string uri_;
@@ -172,16 +174,19 @@ std::string to_local(const std::string& uri) {
     return slash == std::string::npos ? uri : std::string(local_prefix) + uri.substr(slash);
 }
 
+std::string reachable(const std::string& uri) {
+    const bool on_this_host = uri.starts_with(std::string(remote_prefix) + host_name() + "/");
+    return on_this_host || wants_local() ? to_local(uri) : uri;
+}
+
 std::string to_remote(const std::string& uri) {
     if (!uri.starts_with(local_prefix)) return uri;
-    char name[HOST_NAME_MAX + 1] = "";
-    ::gethostname(name, sizeof name - 1);
-    return std::string(remote_prefix) + name + uri.substr(local_prefix.size());
+    return std::string(remote_prefix) + host_name() + uri.substr(local_prefix.size());
 }
 
 std::string resolve(cmd::Context& context, const std::string& target, bool wait) {
     std::string_view rest = target;
-    bool local = std::getenv("FLUX_URI_RESOLVE_LOCAL") != nullptr, remote = false;
+    bool local = wants_local(), remote = false;
     if (auto query = rest.find('?'); query != rest.npos) {
         auto word = rest.substr(query + 1);
         local = local || word == "local";

@@ -15,6 +15,8 @@ std::string resolve(cmd::Context& context, const std::string& target, bool wait 
 
 /// `ssh://HOST/PATH` as `local:///PATH`.
 std::string to_local(const std::string& uri);
+/// The URI by which this process reaches an instance: a local one when it is on this host.
+std::string reachable(const std::string& uri);
 /// `local://PATH` as `ssh://HOST/PATH` with the name of this host.
 std::string to_remote(const std::string& uri);
 

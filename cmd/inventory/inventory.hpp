@@ -1,7 +1,7 @@
 // What the scheduler has, by state, and the queues that may use it.
 #pragma once
 
-#include "cmd/resource/commands.hpp"
+#include "cmd/inventory/queues.hpp"
 
 #include <flux/handle.hpp>
 #include <flux/json.hpp>
@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-namespace flux::cmd::resource {
+namespace flux::inventory {
 
 class Inventory {
 public:
@@ -31,6 +31,11 @@ private:
     Json config_;
 };
 
+/// A set of resources where absent ones are told with an empty host name.
+ResourceSet decode(JsonView R);
+
+/// What the scheduler has, asked of the instance that a handle leads to; older ones know it by another name.
+Task<Message> sched_status(Handle* handle);
 Task<int> fetch_inventory(Handle* handle, Inventory* inventory);
 
-} // namespace flux::cmd::resource
+} // namespace flux::inventory
