@@ -96,6 +96,8 @@ private:
     void serve_shutdown();
     void on_service_change(const std::string& service, bool up);
     Task<> change_config(Json config);
+    Task<std::optional<Error>> offer_config(JsonView config, std::vector<std::string>& asked);
+    static Task<> follow_config(Broker* self);
     Json conf_builtin(JsonView keys) const;
     void serve_task(const Method& method, Task<> (Broker::*function)(Request));
     Task<> set_attribute(Request request);
@@ -148,6 +150,8 @@ private:
     RequestList<int> shutdown_clients_; ///< with their log level
     RequestList<std::string> service_watchers_;
     RequestList<int> config_watchers_;
+    bool changing_config_ = false;
+    Condition config_changed_; ///< a change is over, one way or the other
 };
 
 } // namespace flux::broker

@@ -109,6 +109,7 @@ Task<> Broker::join() {
     hosts_ = Json(std::vector<std::string>(hosts.begin(), hosts.end()));
     config_ = answer["config"].copy();
     scope_.spawn("parent watch", &Broker::watch_parent, this);
+    scope_.spawn("config", &Broker::follow_config, this);
     while (parent_state_ < State::quorum && !stop_requested_) co_await interrupt_.wait();
 }
 

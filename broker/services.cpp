@@ -258,38 +258,81 @@ void Broker::serve_config() {
                    [this](Request request) { config_watchers_.disconnect(request); });
 }
 
-// Each module may veto a change; then those that had it already get the old one back.
+// On rank 0 each module may veto a change; then those that were asked get the old one again, and this is told when they
+// have it. What rank 0 has is what holds on the others.
 Task<> Broker::change_config(Json config) {
+    while (changing_config_) co_await config_changed_.wait();
     if (config.equals(config_)) co_return;
-    std::vector<std::string> changed;
+    changing_config_ = true;
+    std::vector<std::string> asked;
+    auto veto = co_await offer_config(config, asked);
+    if (veto) {
+        for (const auto& name : asked) {
+            auto payload = config_.copy();
+            auto call = handle_->call(name + ".config-reload", std::move(payload));
+            try {
+                co_await call;
+            } catch (const Cancelled&) {
+                throw;
+            } catch (const Error& error) {
+                if (error.errnum() != ENOSYS)
+                    log(LogLevel::err, fmt::format("config: {} does not go back: {}, ignoring", name, error.what()));
+            }
+        }
+    } else {
+        config_ = std::move(config);
+        config_watchers_.for_each([this](auto& entry) { entry.request.respond(config_.copy()); });
+    }
+    changing_config_ = false;
+    config_changed_.notify_all();
+    if (veto) throw *veto;
+}
+
+// \param asked  modules that may have changed something, also the one that says no.
+Task<std::optional<Error>> Broker::offer_config(JsonView config, std::vector<std::string>& asked) {
     std::optional<Error> veto;
+    auto refused = [&](const std::string& name, const Error& error) {
+        veto = Error(error.errnum(), fmt::format("error updating {}: {}", name, error.what()));
+        if (rank_ == 0) return;
+        log(LogLevel::err, fmt::format("config of rank 0: {}, ignoring", veto->what()));
+        veto.reset();
+    };
+    for (const auto& name : host_->names()) {
+        asked.push_back(name);
+        auto payload = config.copy();
+        auto call = handle_->call(name + ".config-reload", std::move(payload));
+        try {
+            co_await call;
+        } catch (const Cancelled&) {
+            throw;
+        } catch (const Error& error) {
+            if (error.errnum() != ENOSYS) refused(name, error);
+        }
+        if (veto) co_return veto;
+    }
     try {
         connector_->configure(config);
     } catch (const Error& error) {
-        veto = Error(error.errnum(), fmt::format("error updating connector-local: {}", error.what()));
+        refused("connector-local", error);
     }
-    for (const auto& name : host_->names()) {
-        if (veto) break;
-        try {
-            auto payload = config.copy();
-            co_await handle_->call(name + ".config-reload", std::move(payload));
-            changed.push_back(name);
-        } catch (const Error& error) {
-            if (error.errnum() != ENOSYS)
-                veto = Error(error.errnum(), fmt::format("error updating {}: {}", name, error.what()));
+    co_return veto;
+}
+
+Task<> Broker::follow_config(Broker* self) {
+    auto options = CallOptions().upstream();
+    auto stream = self->handle_->stream("config.get", Payload(), options);
+    try {
+        for (;;) {
+            auto message = co_await stream.next();
+            if (!message) break;
+            auto config = message->json().copy();
+            co_await self->change_config(std::move(config));
         }
+    } catch (const Cancelled&) {
+        throw;
+    } catch (const Error& error) {
+        // The link tells of its loss itself.
     }
-    if (!veto) {
-        config_ = std::move(config);
-        config_watchers_.for_each([this](auto& entry) { entry.request.respond(config_.copy()); });
-        co_return;
-    }
-    connector_->configure(config_);
-    for (const auto& name : changed) {
-        auto payload = config_.copy();
-        handle_->call(name + ".config-reload", std::move(payload)).then([](Message) {});
-    }
-    throw *veto;
 }
 
 // Shutdown ------------------------------------------------------------------------------------------------------
