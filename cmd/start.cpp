@@ -1,6 +1,7 @@
 // flux start: run a broker here, or N of them with a PMI server of our own (cli.md 6.18, broker.md 10.4).
 #include "cmd/context.hpp"
 #include "cmd/options/parse.hpp"
+#include "cmd/start_control.hpp"
 #include "pmi/server.hpp"
 
 #include <flux/duration.hpp>
@@ -35,6 +36,7 @@ public:
         std::string rundir;
         bool remove_rundir = false;
         bool leader_decides = false;
+        bool leader_only = false; ///< the others are started by request
         double exit_timeout = 20;
         std::string clique = "single";
         int verbose = 0;
@@ -70,9 +72,15 @@ public:
             }));
         }
         brokers_.resize(settings_.size);
+        StartControl::Brokers control;
+        control.size = settings_.size;
+        control.pid = [this](unsigned rank) { return brokers_[rank].running ? brokers_[rank].pid : 0; };
+        control.run = [this](unsigned rank) { start(rank); };
+        control_.emplace(loop_, settings_.rundir + "/start", std::move(control));
         // The leader is needed first.
-        for (unsigned rank = 0; rank < settings_.size; ++rank) start(rank);
+        for (unsigned rank = 0; rank < (settings_.leader_only ? 1 : settings_.size); ++rank) start(rank);
         loop_.run();
+        control_.reset();
         if (settings_.remove_rundir) {
             std::error_code ignored;
             std::filesystem::remove_all(settings_.rundir, ignored);
@@ -103,12 +111,13 @@ private:
         int fds[2];
         if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0) throw Error(errno, "socketpair");
         broker.pmi_fd = fds[0];
+        broker.input = pmi::LineBuffer();
         auto words = command_of(rank);
         std::vector<char*> argv;
         for (auto& word : words) argv.push_back(word.data());
         argv.push_back(nullptr);
         auto fd_text = std::to_string(fds[1]), rank_text = std::to_string(rank),
-             size_text = std::to_string(settings_.size);
+             size_text = std::to_string(settings_.size), control_uri = "local://" + settings_.rundir + "/start";
         int parent = ::getpid();
         broker.pid = ::fork();
         if (broker.pid < 0) throw Error(errno, "fork");
@@ -119,6 +128,7 @@ private:
             ::setenv("PMI_FD", fd_text.c_str(), 1);
             ::setenv("PMI_RANK", rank_text.c_str(), 1);
             ::setenv("PMI_SIZE", size_text.c_str(), 1);
+            ::setenv("FLUX_START_URI", control_uri.c_str(), 1);
             std::signal(SIGINT, SIG_DFL);
             std::signal(SIGQUIT, SIG_DFL);
             if (rank > 0) {
@@ -182,6 +192,7 @@ private:
         else if (code != 0)
             fmt::print(stderr, "flux-start: {} (pid {}) exited with rc={}\n", rank, broker.pid, code);
         if (settings_.leader_decides ? rank == 0 : code > exit_code_) exit_code_ = code;
+        control_->on_exit(rank, code);
         if (--running_ == 0) {
             exit_timer_.stop();
             loop_.stop();
@@ -205,6 +216,7 @@ private:
     Loop& loop_;
     Settings settings_;
     pmi::Server server_;
+    std::optional<StartControl> control_;
     std::vector<Broker> brokers_;
     unsigned running_ = 0;
     int exit_code_ = 0;
@@ -215,7 +227,7 @@ std::vector<std::string> broker_command(const options::Parsed& parsed) {
     std::vector<std::string> words = parsed.list("wrap");
     words.push_back(paths::libexecdir() + "/flux-broker");
     for (const auto& word : parsed.list("broker-opts")) words.push_back(word);
-    for (const auto& setting : parsed.all("setattr")) words.push_back(fmt::format("--setattr={}", setting));
+    for (const auto& setting : parsed.list("setattr")) words.push_back(fmt::format("--setattr={}", setting));
     if (auto path = parsed.find("config-path")) words.push_back(fmt::format("--config-path={}", *path));
     if (parsed.has("sysconfig"))
         words.push_back(fmt::format("--config-path={}/flux/system/conf.d", paths::sysconfdir()));
@@ -255,6 +267,10 @@ int run(Context& context, const options::Parsed& parsed) {
     auto mode = parsed.get("test-exit-mode", "any");
     if (mode != "any" && mode != "leader") throw parsed.usage_error("--test-exit-mode must be any or leader");
     settings.leader_decides = mode == "leader";
+    auto start_mode = parsed.get("test-start-mode", "all");
+    if (start_mode != "all" && start_mode != "leader")
+        throw parsed.usage_error("--test-start-mode must be all or leader");
+    settings.leader_only = start_mode == "leader";
     if (auto hosts = parsed.find("test-hosts")) {
         settings.hosts = Hostlist::parse(*hosts);
         if (settings.hosts->size() != settings.size) throw parsed.usage_error("--test-hosts hostlist has wrong size");
@@ -314,6 +330,10 @@ constexpr options::Option start_options[] = {
      .value = Value::required,
      .argument = "any|leader",
      .help = "Whose exit starts the timer and gives the exit code"},
+    {.name = "test-start-mode",
+     .value = Value::required,
+     .argument = "all|leader",
+     .help = "Which brokers are started at once; the others by start.run"},
     {.name = "test-rundir", .value = Value::required, .argument = "PATH", .help = "Use PATH as run directory"},
     {.name = "test-rundir-cleanup", .help = "Remove the run directory at exit"},
     {.name = "test-pmi-clique",
