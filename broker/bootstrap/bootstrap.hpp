@@ -2,6 +2,7 @@
 // that started it. Blocking; used before the loop runs.
 #pragma once
 
+#include "broker/bootstrap/business_card.hpp"
 #include "broker/overlay/link/link_keys.hpp"
 #include "broker/overlay/topology.hpp"
 
@@ -12,23 +13,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace flux::broker {
-
-/// What a broker tells the others of itself.
-class BusinessCard {
-public:
-    BusinessCard() {}
-    /// \throws Error EPROTO
-    static BusinessCard parse(std::string_view text);
-    std::string to_string() const;
-
-    std::string host;
-    std::string public_key;        ///< of its tcp:// links; empty in a configured instance, where all have the same
-    std::vector<std::string> uris; ///< where it listens; tcp first
-};
 
 /// The others, as far as this rank needs to know them before it joins.
 class Peers {

@@ -56,7 +56,7 @@ BootstrapTable::BootstrapTable(JsonView table) {
         }
         curve_cert_ = table.get_or<std::string>("curve_cert", "");
         curve_cert_next_ = table.get_or<std::string>("curve_cert_next", "");
-        enable_ipv6_ = table.get_or("enable_ipv6", false);
+        table.get_or("enable_ipv6", false); // links take the family that a name or number has
     } catch (const Error& error) {
         refuse(error.what());
     }
@@ -78,6 +78,7 @@ void BootstrapTable::add_entry(JsonView entry) {
     for (const auto& name : Hostlist::parse(entry.get<std::string>("host"))) {
         if (!is_host_name(name)) throw Error(EINVAL, fmt::format("'{}' is no host name", name));
         auto [found, fresh] = ranks_.emplace(name, static_cast<std::uint32_t>(hosts_.size()));
+        if (hosts_.size() == max_hosts && fresh) throw Error(EINVAL, "too many hosts");
         if (fresh) hosts_.push_back({.name = name});
         auto& host = hosts_[found->second];
         take_missing(host.bind, entry, "bind");

@@ -14,6 +14,9 @@ namespace flux::broker {
 
 class BootstrapTable {
 public:
+    /// A short text must not cost its reader unbounded memory.
+    static constexpr std::size_t max_hosts = std::size_t{1} << 20;
+
     struct Host {
         std::string name;
         std::string bind;    ///< as configured, tokens not replaced; empty: the default
@@ -40,7 +43,6 @@ public:
     const std::string& curve_cert() const noexcept { return curve_cert_; }
     /// During a change of keys: the certificate that is trusted besides.
     const std::string& curve_cert_next() const noexcept { return curve_cert_next_; }
-    bool enable_ipv6() const noexcept { return enable_ipv6_; }
 
 private:
     void add_entry(JsonView entry);
@@ -53,7 +55,6 @@ private:
     int default_port_ = -1;
     std::string curve_cert_;
     std::string curve_cert_next_;
-    bool enable_ipv6_ = false;
 };
 
 /// RFC 1035: labels of letters, digits and `-`, joined by dots.

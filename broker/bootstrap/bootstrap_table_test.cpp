@@ -1,10 +1,12 @@
 #include "broker/bootstrap/bootstrap_table.hpp"
+#include "broker/bootstrap/business_card.hpp"
 
 #include <flux/toml.hpp>
 
 #include <catch2/catch.hpp>
 
 using flux::broker::BootstrapTable;
+using flux::broker::BusinessCard;
 
 namespace {
 
@@ -45,7 +47,6 @@ TEST_CASE("bootstrap table: a cluster", "[bootstrap]") {
     CHECK(cluster.connect_uri(1) == "tcp://node1:8050");
     CHECK(cluster.bind_uri(2) == "ipc:///tmp/node2-100%"); // a later entry adds what was missing
     CHECK(cluster.parents() == std::vector<std::uint32_t>{0, 0, 1, 0, 1});
-    CHECK(!cluster.enable_ipv6());
 }
 
 TEST_CASE("bootstrap table: without hosts", "[bootstrap]") {
@@ -98,4 +99,16 @@ TEST_CASE("bootstrap table: URIs that are refused", "[bootstrap]") {
         CHECK_THROWS_WITH(table(std::string("hosts = [{host = \"a\", bind = \"") + bind + "\"}]").bind_uri(0), why);
     auto long_path = table("hosts = [{host = \"a\", bind = \"ipc:///" + std::string(200, 'x') + "\"}]");
     CHECK_THROWS_AS(long_path.bind_uri(0), flux::Error);
+}
+
+TEST_CASE("business cards", "[bootstrap]") {
+    BusinessCard card;
+    card.host = "a";
+    card.public_key = "00ff";
+    card.uris = {"tcp://10.0.0.1:7", "ipc:///tmp/x"};
+    CHECK(card.to_string() == R"({"host":"a","pubkey":"00ff","uri":["tcp://10.0.0.1:7","ipc:///tmp/x"]})");
+    CHECK(BusinessCard::parse(card.to_string()).uris == card.uris);
+    for (auto text :
+         {"", "[]", "{}", R"({"host":1,"uri":[]})", R"({"host":"a","uri":[1]})", R"({"host":"a","uri":""})"})
+        CHECK_THROWS_AS(BusinessCard::parse(text), flux::Error);
 }

@@ -128,6 +128,10 @@ std::string LocalNetwork::choose(std::string_view hint, bool prefer_ipv6) const 
             if (!candidates.empty()) break;
         }
         if (candidates.empty()) candidates = host_numbers;
+        // A machine without any network can still have an instance of its own.
+        for (const auto& address : addresses) {
+            if (candidates.empty()) candidates.push_back(address.number);
+        }
     } else if (hint == "hostname") {
         candidates = host_numbers;
     } else if (auto network = Ipv4Network::parse(hint)) {

@@ -33,6 +33,9 @@ TEST_CASE("interface hints", "[bootstrap]") {
                           std::string("tbon.interface-hint: this host has no address for '") + hint + "'");
     network.default_interfaces.clear();
     CHECK(network.choose("default-route", false) == "10.1.2.3");
+    network.host_numbers.clear();
+    CHECK(network.choose("default-route", false) == "127.0.0.1");
+    CHECK_THROWS(network.choose("hostname", false));
 }
 
 TEST_CASE("default routes", "[bootstrap]") {
