@@ -1,4 +1,5 @@
 // From the command line to a broker that can serve: who it is, its directories, its parts (broker.md 5, 7, 8).
+#include "broker/bootstrap/tbon_table.hpp"
 #include "broker/broker.hpp"
 
 #include <flux/config_files.hpp>
@@ -102,6 +103,7 @@ void Broker::read_command_line() {
         config_path = environment;
     if (!config_path.empty()) attributes_.set("config.path", config_path);
     config_ = load_config(config_path);
+    check_tbon_table(config_["tbon"]);
 }
 
 Json Broker::load_config(const std::string& path) const {

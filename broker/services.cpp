@@ -1,4 +1,5 @@
 // The broker's own services: broker, attr, event, service, module, config, runat, shutdown (broker.md 3).
+#include "broker/bootstrap/tbon_table.hpp"
 #include "broker/broker.hpp"
 
 #include <flux/base64.hpp>
@@ -263,6 +264,7 @@ void Broker::serve_config() {
 Task<> Broker::change_config(Json config) {
     while (changing_config_) co_await config_changed_.wait();
     if (config.equals(config_)) co_return;
+    if (rank_ == 0) check_tbon_table(config["tbon"]);
     changing_config_ = true;
     std::vector<std::string> asked;
     auto veto = co_await offer_config(config, asked);

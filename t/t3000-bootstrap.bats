@@ -38,6 +38,8 @@ configure() {
 @test "keys of ZeroMQ are taken, and one notice tells that they do nothing" {
     run flux broker --conf=tbon.zmqdebug=1 --conf=tbon.child_rcvhwm=10 flux dmesg
     [ "$(grep -c 'tbon.zmqdebug, tbon.child_rcvhwm: no effect' <<<"$output")" -eq 1 ]
+    run flux broker --conf=tbon.torpid_max=30 true
+    [ "$status" -eq 1 ]; [[ "$output" == *"Config file error parsing tbon.torpid_max: Expected string, got integer"* ]]
 }
 
 @test "a configuration does not matter to those who choose another method" {

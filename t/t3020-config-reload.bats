@@ -39,6 +39,7 @@ prologue='
         period = 5" | flux config load 2>err
         grep -q "error updating heartbeat: error reading \[heartbeat\] config table: Expected string, got integer" err
         ! flux config set -t boolean access.unknown true 2>err; grep -q "error updating connector-local: .*unknown" err
+        ! flux config set -t string tbon.nonsense x 2>err; grep -q "Config file error \[tbon\]: unknown key .nonsense." err
         [ "$(values)" = "$(all 1)" ]
         echo "[choosy" >conf/choosy.toml; ! flux config reload 2>err; grep -q "choosy.toml" err' -c conf
     echo "$output"; [ "$status" -eq 0 ]
