@@ -35,6 +35,8 @@ Task<bool> Broker::log_life(const char* event, Json context) {
     try {
         co_await kvs::commit(*handle_, transaction, options);
         co_return true;
+    } catch (const Cancelled&) {
+        throw;
     } catch (const Error& error) {
         if (error.errnum() != ENOSYS)
             log(LogLevel::warning, fmt::format("{}: cannot log {}, ignoring: {}", log_key, event, error.what()));
