@@ -331,9 +331,10 @@ void Broker::meet_peers() {
         card.public_key = keys->public_key().to_string();
         overlay_->set_keys(std::make_shared<LinkKeys>(*keys));
     }
-    // The socket must be there before anybody learns of it.
-    for (const auto& uri : bootstrap_->bind_uris(topology, listening))
-        card.uris.push_back(overlay_->listen(Address::parse(uri)).to_string());
+    // The socket must be there before anybody learns of it. No children are accepted while one looks for damage.
+    std::vector<std::string> uris;
+    if (!recovering()) uris = bootstrap_->bind_uris(topology, listening);
+    for (const auto& uri : uris) card.uris.push_back(overlay_->listen(Address::parse(uri)).to_string());
     if (auto endpoint = bootstrap_->endpoint(card); !endpoint.empty()) attributes_.set("tbon.endpoint", endpoint);
     auto peers = bootstrap_->meet(topology, card);
     if (keys) {

@@ -52,6 +52,9 @@ private:
     Task<bool> log_life(const char* event, Json context);
     Task<> wait_for_quorum();
     Task<> run_initial_program();
+    /// Started to look after a damaged instance (`flux start --recovery`).
+    bool recovering() const;
+    std::string recovery_banner() const;
     Task<> run_cleanup();
     Task<> run_rc3();
     Task<> say_goodbye();

@@ -76,7 +76,10 @@ Task<> Broker::live() {
             up = !stop_requested_;
         } catch (const Error& error) {
             log(LogLevel::err, fmt::format("rc1: {}", error.what()));
-            set_exit_code(failure_code());
+            if (recovering())
+                up = !stop_requested_; // what there is may be enough to find out what is wrong
+            else
+                set_exit_code(failure_code());
         }
     }
     if (up) {
@@ -138,7 +141,7 @@ Task<> Broker::run_rc1() {
     if (rc1 != "flux modprobe rc1") {
         int code = co_await run_script("rc1", rc1);
         if (code != 0) {
-            set_exit_code(attributes_.is_set("broker.exit-norestart") ? failure_code() : code);
+            if (!recovering()) set_exit_code(attributes_.is_set("broker.exit-norestart") ? failure_code() : code);
             throw Error(ECANCELED, fmt::format("{} exited with {}", rc1, code));
         }
         co_return;
@@ -206,6 +209,15 @@ Task<> Broker::wait_for_quorum() {
 
 // Run and after -------------------------------------------------------------------------------------------------
 
+bool Broker::recovering() const { return attributes_.is_set("broker.recovery-mode"); }
+
+std::string Broker::recovery_banner() const {
+    std::string text = "This is an instance in recovery mode: no jobs, no other brokers.\n";
+    for (auto name : {"broker.rc1_path", "broker.rc3_path", "config.path", "statedir"})
+        text += fmt::format("  {:<16} {}\n", name, attributes_.get_or(name, "-"));
+    return text + "Leave the shell to end it.\n";
+}
+
 Task<> Broker::run_initial_program() {
     if (rank_ > 0 || attributes_.is_set("broker.rc2_none")) {
         while (!stop_requested_) co_await interrupt_.wait();
@@ -222,6 +234,7 @@ Task<> Broker::run_initial_program() {
             co_return;
         }
         options.argv = {sh};
+        if (recovering()) fmt::print(stderr, "{}", recovery_banner());
     } else if (command.size() == 1) {
         bool plain = command[0].find_first_of(" \t") == std::string::npos;
         if (plain && fs::is_regular_file(command[0]) && ::access(command[0].c_str(), X_OK) == 0)

@@ -223,6 +223,35 @@ private:
     Timer exit_timer_;
 };
 
+// Where what is to be recovered lies: a state directory, a dump, or nothing: the system instance.
+std::vector<std::string> recovery_options(std::string_view target) {
+    std::vector<std::string> words{"--setattr=broker.recovery-mode=1", "--setattr=broker.quorum=1",
+                                   "--setattr=broker.module-nopanic=1", "--setattr=log-stderr-level=5"};
+    auto path = target.empty() ? std::string("/var/lib/flux") : std::string(target);
+    struct stat info {};
+    if (::stat(path.c_str(), &info) < 0) throw Error(errno, fmt::format("{}: {}", path, errno_text(errno)));
+    if (target.empty()) {
+        Loop loop;
+        bool runs = true;
+        try {
+            Handle::open(loop, "local:///run/flux/local");
+        } catch (const Error&) {
+            runs = false;
+        }
+        if (runs) throw Error(EBUSY, "the system instance is running: stop it first");
+        words.push_back(fmt::format("--config-path={}/flux/system/conf.d", paths::sysconfdir()));
+    }
+    if (S_ISDIR(info.st_mode)) {
+        auto database = path + "/content.sqlite";
+        if (::access(database.c_str(), R_OK | W_OK) < 0)
+            throw Error(errno, fmt::format("{}: {}", database, errno_text(errno)));
+        words.push_back("--setattr=statedir=" + path);
+    } else {
+        words.push_back("--setattr=content.restore=" + path);
+    }
+    return words;
+}
+
 std::vector<std::string> broker_command(const options::Parsed& parsed) {
     std::vector<std::string> words = parsed.list("wrap");
     words.push_back(paths::libexecdir() + "/flux-broker");
@@ -232,6 +261,10 @@ std::vector<std::string> broker_command(const options::Parsed& parsed) {
     if (parsed.has("sysconfig"))
         words.push_back(fmt::format("--config-path={}/flux/system/conf.d", paths::sysconfdir()));
     for (const auto& spec : parsed.all("conf")) words.push_back(fmt::format("--conf={}", spec));
+    if (parsed.has("recovery")) {
+        auto more = recovery_options(parsed.get("recovery"));
+        words.insert(words.end(), more.begin(), more.end());
+    }
     return words;
 }
 
@@ -308,6 +341,11 @@ constexpr options::Option start_options[] = {
      .value = Value::required,
      .argument = "OPTS",
      .help = "Add options to the broker command line"},
+    {.name = "recovery",
+     .key = 'r',
+     .value = Value::optional,
+     .argument = "TARGET",
+     .help = "Look after a state directory, a dump or (default) the system instance"},
     {.name = "sysconfig", .help = "Use the system configuration"},
     {.name = "verbose",
      .key = 'v',

@@ -68,3 +68,16 @@ export -f refused
     run flux start -X -s2 -Stest.a=1,test.b=2 true; [ "$status" -eq 0 ]
     [[ "$output" == *"--setattr=test.a=1 --setattr=test.b=2"* ]]
 }
+
+@test "recovery of a state directory" {
+    mkdir state; flux start -Sstatedir=state flux kvs put a=1
+    run flux start --recovery=state sh -c 'flux kvs get a; flux getattr broker.recovery-mode; flux getattr statedir'
+    echo "$output"; [ "$status" -eq 0 ]
+    [ "${lines[0]}" = 1 ]; [ "${lines[1]}" = 1 ]; [ "${lines[2]}" = state ]
+    # A start that fails half leaves enough to look around.
+    run flux start --recovery=state -Sbroker.rc1_path=false flux getattr rank
+    [ "$status" -eq 0 ]; [[ "$output" == *"rc1: false exited with 1"*0 ]]
+    run flux start --recovery=nowhere true; [ "$status" -eq 1 ]; [[ "$output" == *"nowhere: No such file"* ]]
+    mkdir empty; run flux start --recovery=empty true
+    [ "$status" -eq 1 ]; [[ "$output" == *"empty/content.sqlite: No such file"* ]]
+}
