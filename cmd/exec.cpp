@@ -1,9 +1,13 @@
 // flux exec: run a command on many brokers (cli.md 6.25).
 #include "cmd/context.hpp"
+#include "cmd/follow/event_watch.hpp"
 #include "cmd/follow/standard_input.hpp"
 #include "cmd/options/parse.hpp"
+#include "cmd/select/select.hpp"
 
 #include <flux/idset.hpp>
+#include <flux/job_list_protocol.hpp>
+#include <flux/job_state.hpp>
 #include <flux/parse_integer.hpp>
 #include <flux/rexec.hpp>
 
@@ -33,6 +37,7 @@ class Plan {
 public:
     Plan() {}
     Idset targets;
+    std::vector<std::uint32_t> nodes; ///< of a job: its brokers, which `targets` are indices of
     std::string service{rexec_protocol::default_service};
     RemoteCommand command;
     std::string attach; ///< pid or label of a process to attach to
@@ -44,7 +49,9 @@ public:
     bool imp = false; ///< signals go through the IMP
     unsigned verbose = 0;
 
-    rexec::Server server(std::uint32_t rank) const { return rexec::Server().rank(rank).service(service); }
+    rexec::Server server(std::uint32_t target) const {
+        return rexec::Server().rank(nodes.empty() ? target : nodes[target]).service(service);
+    }
     std::string what() const { return attach.empty() ? command.name() : attach; }
 };
 
@@ -245,9 +252,35 @@ Task<int> run_in_background(Handle* handle, const Plan* plan) {
     co_return results.code();
 }
 
-Task<int> find_targets(Handle* handle, const options::Parsed* parsed, Idset* targets) {
+/// The nodes of a job and the service of its shells.
+Task<> find_job(Handle* handle, JobId id, Plan* plan) {
+    auto request = Json::object("id", id, "attrs", Json::array_of("ranks", "state"));
+    auto answer = co_await handle->call(job_list_protocol::list_id.topic, std::move(request));
+    auto job = answer.json().get<JsonView>("job");
+    if (job.get<int>("state") != static_cast<int>(JobState::run))
+        throw Error(EINVAL, fmt::format("job {} is not running", id.f58()));
+    for (auto rank : Idset::parse(job.get<std::string_view>("ranks"))) plan->nodes.push_back(rank);
+    follow::EventWatch watch(*handle, id, follow::exec_log, follow::wait_create);
+    while (auto item = co_await watch.next()) {
+        if (item->event().name != "shell.init") continue;
+        plan->service = item->event().context.get<std::string>("service") + ".rexec";
+        co_return;
+    }
+    throw Error(ENOENT, fmt::format("job {} has no shells", id.f58()));
+}
+
+Task<int> find_targets(Handle* handle, const options::Parsed* parsed, std::optional<JobId> job, Plan* plan) {
+    auto* targets = &plan->targets;
     auto text = co_await handle->get_attr("size");
-    auto all = Idset::below(static_cast<Idset::Id>(std::stoul(text.value_or("1"))));
+    if (job) {
+        try {
+            co_await find_job(handle, *job, plan);
+        } catch (const Error& error) {
+            throw error.while_doing("--jobid");
+        }
+    }
+    auto count = plan->nodes.empty() ? std::stoul(text.value_or("1")) : plan->nodes.size();
+    auto all = Idset::below(static_cast<Idset::Id>(count));
     *targets = all;
     if (auto given = parsed->find("rank"); given && *given != "all") {
         *targets = Idset::parse(*given);
@@ -314,7 +347,9 @@ int run(Context& context, const options::Parsed& parsed) {
     plan.verbose = parsed.count("verbose");
     if (parsed.get("stdin-flow", "on") == "off") plan.flags &= ~rexec_protocol::write_credit;
 
-    context.run(&find_targets, &context.handle(), &parsed, &plan.targets);
+    std::optional<JobId> job;
+    if (auto id = parsed.find("jobid")) job = select::job_id(parsed, *id);
+    context.run(&find_targets, &context.handle(), &parsed, job, &plan);
     if (parse_integer<pid_t>(plan.attach) && plan.targets.count() != 1)
         throw Error(EINVAL, "--attach to a pid requires one rank");
     if (plan.attach.empty()) context.run(&set_bus, &context.handle(), &command);
@@ -331,6 +366,11 @@ constexpr options::Option exec_options[] = {
      .argument = "IDSET",
      .help = "Specify target ranks. Default is \"all\""},
     {.name = "exclude", .key = 'x', .value = Value::required, .argument = "IDSET", .help = "Exclude ranks from target"},
+    {.name = "jobid",
+     .key = 'j',
+     .value = Value::required,
+     .argument = "JOBID",
+     .help = "Run on the nodes of a job: ranks are then indices of these"},
     {.name = "dir",
      .key = 'd',
      .value = Value::required,

@@ -145,6 +145,7 @@ Task<> Core::wait_for_holds() {
     } catch (const Error& error) {
         log(Level::error, {}, std::string("finish failed: ") + error.what());
     }
+    co_await end_rexec();
     if (leader())
         shell_tasks_complete(0);
     else

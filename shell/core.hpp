@@ -12,6 +12,7 @@
 #include "render.hpp"
 #include "task.hpp"
 
+#include <flux/rexec_server.hpp>
 #include <flux/shell.hpp>
 
 #include <list>
@@ -114,6 +115,10 @@ private:
     static Task<> watch_resources(Core* self);
     Task<> take_resources();
 
+    // core_rexec.cpp: processes beside the tasks
+    void offer_rexec();
+    Task<> end_rexec();
+
     // core_connection.cpp: the broker may go and come back
     void connected();
     static Task<> reconnect(Core* self);
@@ -179,6 +184,7 @@ private:
     std::optional<std::string> fatal_text_;
     std::list<SignalWatcher> signals_;
     Proctable proctable_;
+    std::unique_ptr<RexecServer> rexec_;
 
     Scope root_;
     Scope work_; // the job and the background work of plugins

@@ -47,10 +47,12 @@ Task<> Core::reconnect(Core* self) {
 }
 
 Task<> Core::connect_again() {
+    rexec_.reset(); // its clients are lost, and with them the processes
     auto before = std::exchange(handle_, Handle::open(loop_));
     for (const auto& [topic, handler] : served_) handle_->serve(Method(topic, MethodClass::once, role_user), handler);
     journal_.attach(*handle_);
     before.reset();
+    offer_rexec();
     co_await handle_->call("service.add", Json::object("service", job_.service));
     online_ = true;
     connected();

@@ -18,6 +18,7 @@ Task<> Core::offer_services() {
     proctable_.offer();
     if (job_.size > 1) serve(shell_protocol::link, [this](Request request) { links_.receive(std::move(request)); });
     if (standalone()) co_return;
+    offer_rexec();
     co_await handle_->call("service.add", Json::object("service", job_.service));
 }
 

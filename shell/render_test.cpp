@@ -21,6 +21,8 @@ public:
     Environment& environment() noexcept override { return environment_; }
     void bind(const Idset&) override {}
     void use_file(std::string_view, int) override {}
+    void use_terminal(std::string_view) override {}
+    void deliver_output(std::string_view, std::string_view) override {}
     void add_channel(std::string_view, OnOutput) override {}
     void on_output(std::string_view, bool, OnOutput) override {}
     void write(std::string_view, std::string_view) override {}

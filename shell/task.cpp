@@ -17,16 +17,21 @@ constexpr std::size_t stdin_limit = 32 * 1024 * 1024;
 
 SubprocessSetup LocalTask::setup(const Environment& job_environment, bool process_group) {
     Command command(argv_);
-    command.process_group = process_group;
+    command.process_group = process_group || !terminal_.empty(); // a session's leader leads a group
+    command.terminal = terminal_;
     command.env.reserve(job_environment.size() + environment_.size());
     for (const auto& [name, value] : job_environment)
         if (!environment_.contains(name)) command.env.push_back(name + '=' + value);
     for (const auto& [name, value] : environment_) command.env.push_back(name + '=' + value);
 
     SubprocessSetup setup(std::move(command));
-    setup.pipe("stdin").limit = stdin_limit;
+    if (terminal_.empty())
+        setup.pipe("stdin").limit = stdin_limit;
+    else
+        setup.stream("stdin").kind = StreamSetup::Kind::null;
     for (auto name : {"stdout", "stderr"}) setup.stream(name).kind = StreamSetup::Kind::null;
     for (const auto& output : outputs_) {
+        if (!output.channel && !terminal_.empty()) continue;
         auto& stream = output.channel ? setup.channel(output.name) : setup.pipe(output.name);
         stream.mode = output.line_buffered ? ReadMode::line : ReadMode::raw;
     }
@@ -42,10 +47,7 @@ void LocalTask::start(Loop& loop, const Environment& job_environment, bool proce
                       std::function<void()> on_complete) {
     on_complete_ = std::move(on_complete);
     SubprocessEvents events;
-    events.on_output = [this](const std::string& stream, std::string_view data) {
-        for (const auto& output : outputs_)
-            if (output.name == stream && output.callback) output.callback(*this, data, data.empty());
-    };
+    events.on_output = [this](const std::string& stream, std::string_view data) { deliver_output(stream, data); };
     events.on_complete = [this] {
         state_ = State::exited;
         on_complete_();
@@ -60,7 +62,7 @@ void LocalTask::start(Loop& loop, const Environment& job_environment, bool proce
 void LocalTask::enable_output(bool on) {
     if (state_ != State::running) return;
     for (const auto& output : outputs_) {
-        if (output.channel) continue;
+        if (output.channel || !terminal_.empty()) continue;
         if (on)
             process_->streams().resume(output.name);
         else
@@ -102,12 +104,18 @@ void LocalTask::on_output(std::string_view stream, bool line_buffered, OnOutput 
     outputs_.push_back(Output{std::string(stream), false, line_buffered, std::move(on_output)});
 }
 
+void LocalTask::deliver_output(std::string_view stream, std::string_view data) {
+    for (const auto& output : outputs_)
+        if (output.name == stream && output.callback) output.callback(*this, data, data.empty());
+}
+
 void LocalTask::write(std::string_view stream, std::string_view data) {
-    if (state_ != State::running) throw Error(EPIPE);
+    if (state_ != State::running || (stream == "stdin" && !terminal_.empty())) throw Error(EPIPE);
     process_->streams().write(std::string(stream), data);
 }
 
 void LocalTask::close(std::string_view stream) {
+    if (stream == "stdin" && !terminal_.empty()) return;
     if (state_ == State::running) process_->streams().close(std::string(stream));
 }
 

@@ -36,6 +36,8 @@ public:
     void use_file(std::string_view stream, int fd) override;
     void add_channel(std::string_view name, OnOutput on_output) override;
     void on_output(std::string_view stream, bool line_buffered, OnOutput on_output) override;
+    void use_terminal(std::string_view path) override { terminal_ = path; }
+    void deliver_output(std::string_view stream, std::string_view data) override;
     void write(std::string_view stream, std::string_view data) override;
     void close(std::string_view stream) override;
     void kill(int signum) noexcept override;
@@ -61,6 +63,7 @@ private:
     std::optional<Idset> cpus_;
     std::vector<File> files_;
     std::vector<Output> outputs_;
+    std::string terminal_;
     std::function<void()> on_complete_;
     std::unique_ptr<Subprocess> process_;
 };

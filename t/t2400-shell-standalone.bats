@@ -194,7 +194,7 @@ PY
     refused '{"initrc":"/no/such"}' "loading rc file /no/such: No such file or directory"
     echo >rc.lua
     refused '{"userrc":"rc.lua"}' "loading rc file rc.lua: Lua is not supported"
-    refused '{"pty":1}' "option pty is not supported"
+    refused '{"stage-in":1}' "option stage-in is not supported"
     refused '{"hwloc":{"xmlfile":1}}' "option hwloc.xmlfile is not supported"
     refused '{"oom":{"adjust":5000}}' "adjust from -1000 to 1000"
     refused '{"oom":{"adjust":1,"x":1}}' "adjust from -1000 to 1000"

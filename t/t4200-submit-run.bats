@@ -117,3 +117,28 @@ print(json.dumps(R))" >R
         flux cancel $id'
     echo "$output"; [ "$status" -eq 0 ]
 }
+
+@test "terminals of tasks" {
+    export FLUX_URI_RESOLVE_LOCAL=1
+    run with_flux 2 '
+        flux run -o pty tty | grep -q "^/dev/pts/"; [ "$(flux run -o pty stty size | tr -d "\r")" = "25 80" ]; [ "$(flux run -o pty sh -c "echo x >/dev/tty" | tr -d "\r")" = x ]
+        [ "$(flux run -n2 -l -o pty.ranks=1 sh -c "test -t 1 && echo yes || echo no" | tr -d "\r" | sort | tr "\n" " ")" = "0: no 1: yes " ]
+        fails 3 "exited with exit code 3" flux run -o pty sh -c "exit 3"; fails 1 "pty.bad: unknown option" flux run -o pty.bad=1 true
+        [ "$(flux run -N2 -n2 -l -o pty seq 2000 | tr -d "\r" | sort | md5sum)" = "$(for i in 0 1; do seq 2000 | sed "s/^/$i: /"; done | sort | md5sum)" ]
+        echo hi | flux run -o pty.interactive sh -c "read x; echo got-\$x; tty" | tr -d "\r" >out; grep -qx got-hi out; grep -q ^/dev/pts out
+        id=$(flux submit -o pty.interactive -o pty.capture=1 echo captured); flux job attach $id </dev/null | tr -d "\r" | grep -qx captured; [ "$(flux job attach -r $id | tr -d "\r")" = captured ]
+        script -qec "flux run -o pty.interactive sh -c \"stty -echo; read x; echo got-\\\$x\"" /dev/null <<<hello | grep -q got-hello
+        script -qec "flux alloc -n1 flux getattr instance-level" /dev/null </dev/null | tr -d "\r" | grep -q "1$" # script shows the end of its input too
+        id=$(flux alloc -n1 --bg); [ "$(FLUX_URI=$(flux uri $id) flux getattr instance-level)" = 1 ]; flux cancel $id; flux job wait-event -q $id clean'
+    echo "$output"; [ "$status" -eq 0 ]
+}
+
+@test "exec on the nodes of a job" {
+    run with_flux 3 '
+        id=$(flux submit -N2 --requires=rank:1-2 --wait-event=exec.shell.start sleep inf)
+        [ "$(flux exec -j $id -l flux getattr rank | sort | tr "\n" " ")" = "0: 1 1: 2 " ]; [ "$(flux exec -j $id -r 1 flux getattr rank)" = 2 ]; [ "$(echo in | flux exec -j $id -x 0 cat)" = in ]
+        fails 7 "Exit 7" flux exec -j $id -n sh -c "exit 7"; fails 1 "invalid --ranks" flux exec -j $id -r 2 true
+        flux exec -j $id --bg sleep inf | grep -Eq "^[01]: [0-9]+$"; flux cancel $id; flux job wait-event -q -t 20 $id clean
+        fails 1 "is not running" flux exec -j $id true; fails 1 "" flux exec -j x.y true'
+    echo "$output"; [ "$status" -eq 0 ]
+}

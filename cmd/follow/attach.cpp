@@ -7,6 +7,7 @@
 #include "cmd/follow/output_tail.hpp"
 #include "cmd/follow/standard_input.hpp"
 #include "cmd/follow/status_line.hpp"
+#include "cmd/follow/terminal.hpp"
 
 #include <flux/io_data.hpp>
 #include <flux/job_state.hpp>
@@ -133,7 +134,11 @@ private:
             service_ = context.get<std::string>("service");
             leader_ = context.get<std::uint32_t>("leader-rank");
             begin_output();
-            if (!options_.read_only && !options_.stdin_ranks) begin_input();
+            if (auto terminal = context["pty"]; terminal && !options_.read_only)
+                followers_.spawn("terminal", &Attach::follow_terminal, this,
+                                 service_ + "." + terminal.as<std::string>(), context.get_or("capture", 0) != 0);
+            else if (!options_.read_only && !options_.stdin_ranks)
+                begin_input();
         } else if (event.name == "shell.start") {
             if (!options_.read_only && options_.stdin_ranks) {
                 close_other_stdins(context["taskmap"]);
@@ -142,6 +147,25 @@ private:
         } else if (event.name == "complete") {
             begin_output();
         }
+    }
+
+    /// \param captured  what the terminal shows is in the log of the output too.
+    static Task<> follow_terminal(Attach* self, std::string topic, bool captured) {
+        Terminal terminal(self->handle_, self->input_, std::move(topic), self->leader_);
+        std::optional<Error> failure;
+        try {
+            co_await terminal.attach();
+            self->printer_.skip_first_task(captured);
+            self->status_line_.clear();
+            co_await terminal.run();
+        } catch (const Cancelled&) {
+            throw;
+        } catch (const Error& error) {
+            failure.emplace(error.errnum(), error.what());
+        }
+        if (!failure) co_return;
+        fmt::print(stderr, "{}: failed attaching to pty: {}\n", program, failure->what());
+        self->begin_input();
     }
 
     void begin_output() {

@@ -124,8 +124,14 @@ public:
     /// Receive `stdout` or `stderr`. \throws Error EEXIST when somebody else does.
     virtual void on_output(std::string_view stream, bool line_buffered, OnOutput on_output) = 0;
 
+    /// Give the task this terminal as controlling terminal and standard streams. Who opened it reads and writes its
+    /// other end; the task has no stdin that can be written to.
+    virtual void use_terminal(std::string_view path) = 0;
+
     // While it runs:
 
+    /// Hand output of the task's terminal to whoever receives `stdout` or `stderr`; nothing: its end.
+    virtual void deliver_output(std::string_view stream, std::string_view data) = 0;
     /// Queue data for `stdin` or a channel, all of it or none. \throws Error ENOSPC when the task does not read it,
     /// EPIPE when the stream is closed.
     virtual void write(std::string_view stream, std::string_view data) = 0;

@@ -20,6 +20,7 @@ public:
     std::string fallback_cwd;     ///< used when `cwd` does not exist or may not be entered; empty: fail
     bool process_group = true;    ///< the child leads a process group of its own
     bool session = false;         ///< and a session, by which what it leaves behind can be told
+    std::string terminal;         ///< path of the session's terminal, which its standard streams are; empty: none
 
     /// Value of a variable of `env`; an empty view with no data when it is absent.
     std::string_view getenv(std::string_view name) const noexcept;

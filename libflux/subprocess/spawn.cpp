@@ -78,7 +78,7 @@ public:
         ::sigfillset(&signals);
         ::posix_spawnattr_setsigdefault(&attributes_, &signals);
         int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
-        if (command.session)
+        if (command.session || !command.terminal.empty())
             flags |= POSIX_SPAWN_SETSID; // its leader leads a group too
         else if (command.process_group)
             flags |= POSIX_SPAWN_SETPGROUP; // group 0: the child's own
@@ -86,7 +86,7 @@ public:
         if (directory >= 0) {
             if (int rc = ::posix_spawn_file_actions_addfchdir_np(&actions_, directory)) return rc;
         }
-        return place(fds);
+        return place(fds, command.terminal);
     }
 
     pid_t run(const std::string& program, char* const* argv, char* const* env) const noexcept {
@@ -97,12 +97,17 @@ public:
 
 private:
     // A source that lies where another target goes would be overwritten before its turn: it is moved up first.
-    int place(const std::vector<int>& fds) {
+    int place(const std::vector<int>& fds, const std::string& terminal) {
         int count = static_cast<int>(fds.size());
         for (int target = 0; target < count; ++target) {
             int source = fds[static_cast<std::size_t>(target)];
             int rc;
-            if (source < 0) {
+            if (target <= STDERR_FILENO && !terminal.empty()) {
+                // The first terminal that the leader of a session opens becomes the session's.
+                rc = target == STDIN_FILENO
+                         ? ::posix_spawn_file_actions_addopen(&actions_, target, terminal.c_str(), O_RDWR, 0)
+                         : ::posix_spawn_file_actions_adddup2(&actions_, STDIN_FILENO, target);
+            } else if (source < 0) {
                 rc = ::posix_spawn_file_actions_addopen(&actions_, target, "/dev/null", O_RDWR, 0);
             } else {
                 if (source < count && source != target) {
