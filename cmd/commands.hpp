@@ -3,6 +3,7 @@
 
 #include "cmd/options/table.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 
@@ -112,5 +113,12 @@ static_assert(
         return true;
     }(),
     "keep the table of commands sorted");
+
+/// The command of this name; null when there is none.
+inline const options::Command* find_command(std::string_view name) {
+    auto found = std::lower_bound(std::begin(commands), std::end(commands), name,
+                                  [](const Entry& entry, std::string_view key) { return entry.name < key; });
+    return found != std::end(commands) && found->name == name ? found->command : nullptr;
+}
 
 } // namespace flux::cmd

@@ -129,7 +129,7 @@ Invocation parse_driver(int argc, char** argv) {
             print_usage(stderr);
             result.exit_code = 0;
             return result;
-        case 'v': break;
+        case 'v': result.verbose = true; break;
         case 'V': result.version = true; return result;
         case 'p': ++parents; break;
         case 'r': root = true; break;
@@ -160,6 +160,15 @@ void prepare_environment(const char*) {
     }
 }
 
+void print_environment() {
+    for (const char* name : {"FLUX_EXEC_PATH", "FLUX_CONNECTOR_PATH", "FLUX_MODULE_PATH", "FLUX_URI", "PATH"})
+        if (const char* value = std::getenv(name)) fmt::print("{}={}\n", name, value);
+    std::string path;
+    for (const auto& folder : search_path()) path += path.empty() ? folder : ":" + folder;
+    fmt::print("sub-command search path: {}\n", path);
+    std::fflush(stdout);
+}
+
 bool is_overridden(const std::string& name) {
     for (const auto& folder : split(std::getenv("FLUX_EXEC_PATH_PREPEND"), ':')) {
         if (::access((folder + "/flux-" + name).c_str(), X_OK) == 0) return true;
@@ -167,7 +176,7 @@ bool is_overridden(const std::string& name) {
     return false;
 }
 
-int exec_external(const std::string& name, const std::vector<const char*>& words) {
+int exec_external(const std::string& name, const std::vector<const char*>& words, bool verbose) {
     std::vector<char*> argv{const_cast<char*>(name.c_str())};
     for (const auto* word : words) argv.push_back(const_cast<char*>(word));
     argv.push_back(nullptr);
@@ -177,6 +186,7 @@ int exec_external(const std::string& name, const std::vector<const char*>& words
     }
     for (const auto& folder : search_path()) {
         auto script = folder + "/flux-" + name + ".py";
+        if (verbose) fmt::print(stderr, "trying to exec {}\n", folder + "/flux-" + name);
         if (::access(script.c_str(), R_OK | X_OK) == 0) ::execv(script.c_str(), argv.data());
         auto program = folder + "/flux-" + name;
         if (::access(program.c_str(), X_OK) == 0) ::execv(program.c_str(), argv.data());

@@ -19,12 +19,6 @@ namespace {
 
 using namespace flux;
 
-const options::Command* find_command(std::string_view name) {
-    auto found = std::lower_bound(std::begin(cmd::commands), std::end(cmd::commands), name,
-                                  [](const cmd::Entry& entry, std::string_view key) { return entry.name < key; });
-    return found != std::end(cmd::commands) && found->name == name ? found->command : nullptr;
-}
-
 /// Commands of the plain family that are programs of their own in the reference: scripts know them by these names.
 constexpr std::string_view own_programs[] = {"R",   "broker", "event",  "exec", "job",   "keygen",
                                              "kvs", "logger", "module", "ping", "start", "top"};
@@ -70,11 +64,12 @@ int main(int argc, char** argv) {
         if (invocation.exit_code) return *invocation.exit_code;
         if (invocation.version) return run_command(cmd::cmd_version, {});
         cmd::prepare_environment(argv[0]);
+        if (invocation.verbose) cmd::print_environment();
         std::string name = argv[invocation.command_index];
         std::vector<const char*> words(argv + invocation.command_index + 1, argv + argc);
-        const auto* command = find_command(name);
+        const auto* command = cmd::find_command(name);
         if (!command || cmd::is_overridden(name)) {
-            int code = cmd::exec_external(name, words);
+            int code = cmd::exec_external(name, words, invocation.verbose);
             if (code >= 0) return code;
         }
         if (command) return run_command(*command, words);

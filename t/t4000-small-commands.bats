@@ -16,9 +16,20 @@ with_flux() {
     flux help | grep -q "^   submit"
     flux -V | grep -q "^commands:"; flux version | grep -q "^libflux-core:"
     run flux; [ "$status" -eq 1 ]
+    flux -v env true | grep -q "^FLUX_EXEC_PATH="; flux -v env true | grep -q "^sub-command search path: "
+    flux -v nosuch 2>&1 | grep -q "/flux-nosuch$" || false
     run flux nosuch; [ "$status" -eq 1 ]; [[ "$output" == *"is not a flux command"* ]]
     run flux subm; [[ "$output" == *"submit"* ]]
     for cmd in $(flux help | awk '/^   / {print $1}'); do flux "$cmd" --help >/dev/null 2>&1; done
+    flux help jobs | head -1 | grep -qx "FLUX-JOBS(1)"; flux help kvs | grep -q "^EVENTLOG$"; flux help kvs | grep -q -- "--treeobj-root"
+    [ "$(flux help --words kvs namespace)" = "create
+list
+remove
+--help" ]
+    flux help --words | grep -qx bulksubmit; flux help --words jobs | grep -qx -- "--filter="
+    source "$BATS_TEST_DIRNAME/../etc/completions/flux"; compopt() { :; }
+    COMP_WORDS=(flux kvs na) COMP_CWORD=2; _flux; [ "${COMPREPLY[*]}" = namespace ]
+    COMP_WORDS=(flux modp) COMP_CWORD=1; _flux; [ "${COMPREPLY[*]}" = modprobe ]
     FLUX_URI=local:///no/such run flux version; [ "$status" -eq 1 ]
 }
 
