@@ -143,7 +143,8 @@ void TlsStream::hear_verdict() {
 // Data ----------------------------------------------------------------------------------------------------------
 
 ssize_t TlsStream::receive(char* into, std::size_t size) {
-    auto got = decrypt(into, size); // what came with the end of the handshake
+    std::size_t got = 0;
+    if (!incoming_.empty() || SSL_has_pending(session_.get())) got = decrypt(into, size); // came with the handshake
     if (got == 0 && !ended_) {
         char chunk[chunk_size];
         early_ = {};
@@ -194,6 +195,8 @@ std::size_t TlsStream::decrypt(char* into, std::size_t size) {
         std::size_t n = 0;
         if (SSL_read_ex(session_.get(), into + got, size - got, &n) == 1) {
             got += n;
+            // Less than asked for is the end of a record; without more bytes the next would be in vain.
+            if (got < size && incoming_.empty()) return got;
             continue;
         }
         switch (SSL_get_error(session_.get(), 0)) {
