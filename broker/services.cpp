@@ -312,11 +312,19 @@ Task<std::optional<Error>> Broker::offer_config(JsonView config, std::vector<std
         }
         if (veto) co_return veto;
     }
+    std::optional<LinkKeys> keys;
+    try {
+        keys = bootstrap_->keys_of(config, overlay_->topology());
+    } catch (const Error& error) {
+        refused("overlay", error);
+    }
+    if (veto) co_return veto;
     try {
         connector_->configure(config);
     } catch (const Error& error) {
         refused("connector-local", error);
     }
+    if (keys && !veto) overlay_->set_keys(std::make_shared<LinkKeys>(std::move(*keys)));
     co_return veto;
 }
 

@@ -63,6 +63,8 @@ public:
     virtual bool needs_keys(const Topology& topology, const Listening& listening) const = 0;
     /// For these links: the key that all brokers share, or a new one.
     virtual LinkKeys make_keys() const { return LinkKeys::generate(); }
+    /// The keys by a changed configuration; nothing where they do not come from there. \throws Error
+    virtual std::optional<LinkKeys> keys_of(JsonView, const Topology&) const { return std::nullopt; }
     /// Where to listen for the children that this rank has; none without children.
     virtual std::vector<std::string> bind_uris(const Topology& topology, const Listening& listening) = 0;
     /// Exchange cards. Who listens does so by now.

@@ -3,6 +3,15 @@
 #include <fmt/core.h>
 
 namespace flux::broker {
+namespace {
+
+LinkKeys load_keys(const std::string& cert, const std::string& next) {
+    std::optional<CurveCert> trusted_besides;
+    if (!next.empty()) trusted_besides = CurveCert::load(next);
+    return LinkKeys(CurveCert::load(cert), trusted_besides);
+}
+
+} // namespace
 
 ConfigBootstrap::ConfigBootstrap(JsonView table, const std::string& hostname) : table_(table) {
     method_ = "config";
@@ -19,10 +28,14 @@ bool ConfigBootstrap::needs_keys(const Topology& topology, const Listening&) con
            (!topology.children(rank_).empty() && is_tcp(table_.bind_uri(rank_)));
 }
 
-LinkKeys ConfigBootstrap::make_keys() const {
-    std::optional<CurveCert> next;
-    if (!table_.curve_cert_next().empty()) next = CurveCert::load(table_.curve_cert_next());
-    return LinkKeys(CurveCert::load(table_.curve_cert()), next);
+LinkKeys ConfigBootstrap::make_keys() const { return load_keys(table_.curve_cert(), table_.curve_cert_next()); }
+
+// All else in the table needs a restart.
+std::optional<LinkKeys> ConfigBootstrap::keys_of(JsonView config, const Topology& topology) const {
+    auto cert = config.find("bootstrap.curve_cert").try_as<std::string>();
+    auto next = config.find("bootstrap.curve_cert_next").try_as<std::string>();
+    if (!cert || !needs_keys(topology, Listening())) return std::nullopt;
+    return load_keys(*cert, next.value_or(""));
 }
 
 std::vector<std::string> ConfigBootstrap::bind_uris(const Topology& topology, const Listening&) {

@@ -33,6 +33,10 @@ Error handshake_timeout(std::chrono::milliseconds time) {
     return Error(ETIMEDOUT, fmt::format("handshake timeout: not done within {} s", time.count() / 1000.0));
 }
 
+void require(const std::shared_ptr<const LinkKeys>& keys, const Address& address) {
+    if (!keys) throw Error(EINVAL, fmt::format("{}: this broker has no key for tcp://", address.to_string()));
+}
+
 std::string describe(const ucred& peer) { return fmt::format("uid {} pid {}", peer.uid, peer.pid); }
 
 } // namespace
@@ -59,6 +63,7 @@ struct LinkListener::State {
             ipc.emplace(loop, address.path(), 0,
                         [this](FileDescriptor socket, const ucred& peer) { admit(std::move(socket), peer); });
         } else {
+            require(this->keys, address);
             tcp.emplace(loop, listen_tcp(address), [this](FileDescriptor socket) { meet(std::move(socket)); });
             this->address = Address::tcp(address.host(), port_of(tcp->fd()));
         }
@@ -180,6 +185,7 @@ Task<std::unique_ptr<Transport>> connect_link(Loop* loop, Address address, std::
         transport = std::make_unique<SocketTransport>(*loop, connect_ipc(address).release());
         co_return transport;
     }
+    require(keys, address);
     auto socket = co_await connect_tcp(loop, address, deadline_after(options.connect_timeout));
     tune_tcp(socket.get(), options.user_timeout);
     auto stream = std::make_unique<TlsStream>(std::move(socket), keys, TlsStream::Side::connects, expected);

@@ -500,6 +500,8 @@ TEST_CASE("link: errors of connecting and listening name the address", "[link]")
                       fmt::format("cannot listen at tcp://127.0.0.1:{}: Address already in use", port));
     CHECK_THROWS_WITH(f.listen("tcp://no-such-interface:0", keys.parent),
                       Contains("'no-such-interface' is no address or network interface of this host"));
+    CHECK_THROWS_WITH(f.listen("tcp://lo:0", nullptr), "tcp://lo:0: this broker has no key for tcp://");
+    CHECK(f.failure(listener->address(), nullptr).errnum() == EINVAL);
     listener.reset();
     auto refused = f.failure(Address::tcp("127.0.0.1", port), keys.child);
     CHECK(refused.errnum() == ECONNREFUSED);
