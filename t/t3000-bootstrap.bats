@@ -13,6 +13,74 @@ configure() {
     } >conf/bootstrap.toml
 }
 
+# configured_flux SIZE SCRIPT [OPTIONS...]: as under_flux; each broker is started when those before it are there
+configured_flux() {
+    local size=$1 script=$2
+    shift 2
+    under_flux "$size" "for rank in {1..$((size - 1))}; do
+            FLUX_URI=\$FLUX_START_URI flux-t-rpc start.run '{\"rank\":'\$rank'}' >started
+            flux-t-rpc -s -w \$rank groups.get '{\"name\":\"broker.online\"}' >online
+        done
+        $script" -Sbroker.quorum=1 --test-start-mode=leader --test-exit-mode=leader "$@"
+}
+
+@test "configured: the host name tells the rank" {
+    configure '{host = "fake[0-3]"}'
+    run configured_flux 4 'flux getattr broker.boot-method; flux getattr hostlist; flux getattr broker.mapping
+        flux getattr tbon.topo; flux getattr tbon.endpoint; flux getattr tbon.maxlevel
+        flux exec -r3 flux getattr tbon.parent-endpoint; flux run -N4 flux getattr rank | sort | xargs' \
+        -c conf --test-hosts=fake[0-3]
+    echo "$output"; [ "$status" -eq 0 ]
+    [ "$output" = "config
+fake[0-3]
+[[0,4,1,1]]
+custom
+ipc://$PWD/tbon-fake0
+1
+ipc://$PWD/tbon-fake0
+0 1 2 3" ]
+}
+
+@test "configured: parents make the tree" {
+    configure '{host = "fake[0-4]"}, {host = "fake[2,3]", parent = "fake1"}, {host = "fake4", parent = "fake3"}'
+    run configured_flux 5 'flux getattr tbon.maxlevel; flux exec -r4 flux getattr tbon.level; flux overlay parentof 2
+        flux getattr broker.critical-ranks' -c conf --test-hosts=fake[0-4]
+    echo "$output"; [ "$output" = "3
+3
+1
+0-1,3" ]
+    run configured_flux 5 'flux getattr tbon.maxlevel' -c conf --test-hosts=fake[0-4] -Stbon.topo=kary:1
+    [ "$output" = 4 ]
+}
+
+@test "configured: links over tcp, by host names or interfaces" {
+    configure '{host = "fake[0-2]"}'
+    mapfile -t port < <(python3 -c '
+import socket
+sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+for each in sockets: print(each.getsockname()[1])')
+    cat >conf/bootstrap.toml <<CONF
+[bootstrap]
+curve_cert = "$PWD/cert"
+default_port = ${port[0]}
+default_bind = "tcp://lo:%p"
+default_connect = "tcp://localhost:%p"
+hosts = [{host = "fake0"}, {host = "fake1", bind = "tcp://127.0.0.1:${port[1]}", connect = "tcp://localhost:${port[1]}"},
+    {host = "fake2", parent = "fake1"}]
+CONF
+    run configured_flux 3 'flux getattr tbon.endpoint; flux exec -r2 flux getattr tbon.parent-endpoint; flux run -N3 -l flux getattr rank | sort' \
+        -c conf --test-hosts=fake[0-2]
+    echo "$output"; [ "$status" -eq 0 ]
+    [ "$output" = "tcp://localhost:${port[0]}
+tcp://localhost:${port[1]}
+0: 0
+1: 1
+2: 2" ]
+    chmod 644 cert
+    run flux broker -c conf -Shostname=fake0 true
+    [ "$status" -eq 1 ]; [[ "$output" == *"$PWD/cert"* ]]
+}
+
 @test "configured: what is wrong ends the start with a reason" {
     configure '{host = "fake[0-1]"}'
     run flux broker -c conf -Shostname=other true
