@@ -10,6 +10,7 @@
 namespace flux::cmd {
 
 extern const options::Command cmd_R;
+extern const options::Command cmd_admin;
 extern const options::Command cmd_alloc;
 extern const options::Command cmd_batch;
 extern const options::Command cmd_broker;
@@ -33,11 +34,13 @@ extern const options::Command cmd_lptest;
 extern const options::Command cmd_lsattr;
 extern const options::Command cmd_modprobe;
 extern const options::Command cmd_module;
+extern const options::Command cmd_multi_prog;
 extern const options::Command cmd_overlay;
 extern const options::Command cmd_pgrep;
 extern const options::Command cmd_ping;
 extern const options::Command cmd_pkill;
 extern const options::Command cmd_pmi;
+extern const options::Command cmd_post_job_event;
 extern const options::Command cmd_pstree;
 extern const options::Command cmd_queue;
 extern const options::Command cmd_resource;
@@ -61,6 +64,7 @@ struct Entry {
 
 inline constexpr Entry commands[] = {
     {"R", &cmd_R},
+    {"admin", &cmd_admin},
     {"alloc", &cmd_alloc},
     {"batch", &cmd_batch},
     {"broker", &cmd_broker},
@@ -84,11 +88,13 @@ inline constexpr Entry commands[] = {
     {"lsattr", &cmd_lsattr},
     {"modprobe", &cmd_modprobe},
     {"module", &cmd_module},
+    {"multi-prog", &cmd_multi_prog},
     {"overlay", &cmd_overlay},
     {"pgrep", &cmd_pgrep},
     {"ping", &cmd_ping},
     {"pkill", &cmd_pkill},
     {"pmi", &cmd_pmi},
+    {"post-job-event", &cmd_post_job_event},
     {"pstree", &cmd_pstree},
     {"queue", &cmd_queue},
     {"resource", &cmd_resource},

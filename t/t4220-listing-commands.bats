@@ -84,3 +84,18 @@ bulksubmit: submit -n2 echo y"
         flux cancel --all; flux queue idle'
     echo "$output"; [ "$status" -eq 0 ]
 }
+
+@test "multi-prog, post-job-event, admin" {
+    printf '0,2 echo %%t-%%o "a b" # comment\n\n* echo rest-%%t-%%o\n' >conf
+    [ "$(flux multi-prog -n 0-2 conf)" = "0: echo 0-0 a b
+1: echo rest-1-0
+2: echo 2-1 a b" ]
+    run flux multi-prog conf; [ "$status" -eq 1 ]; [[ "$output" == *"FLUX_TASK_RANK not found"* ]]
+    echo "x true" >bad; run flux multi-prog -n 0 bad; [ "$status" -eq 1 ]; [[ "$output" == *"line 1: invalid idset: x"* ]]
+    run with_flux 2 '
+        is "0: 0-0 a b 1: rest-1-0 2: 2-1 a b " "$(flux run -n3 -l flux multi-prog conf | sort | tr "\n" " ")"
+        id=$(flux submit --urgency=hold true); flux post-job-event $id hello a=1 b=x; flux job eventlog $id | grep -q "hello a=1 b=\"x\"$"; flux post-job-event $id bare; flux job eventlog $id | tail -1 | grep -q " bare$"
+        fails 1 "No such job ƒ1" flux post-job-event ƒ1 x; fails 2 "required" flux post-job-event $id; flux cancel $id
+        flux admin cleanup-push echo one \>\>ended; printf "echo two >>ended\necho three >>ended\n" | flux admin cleanup-push; fails 1 "no command" flux admin cleanup-push </dev/null'
+    echo "$output"; [ "$status" -eq 0 ]; [ "$(tr '\n' ' ' <ended)" = "two three one " ]
+}

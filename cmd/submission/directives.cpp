@@ -133,6 +133,8 @@ bool open_triple_quotes(std::string_view text) {
 
 } // namespace
 
+std::vector<std::string> split_words(std::string_view text, std::size_t line) { return Words(text, line).split(); }
+
 std::vector<Directive> read_directives(std::string_view script) {
     std::vector<Directive> directives;
     std::optional<Sentinel> sentinel;

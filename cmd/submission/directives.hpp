@@ -17,4 +17,8 @@ struct Directive {
 /// \throws Error EINVAL naming the line.
 std::vector<Directive> read_directives(std::string_view script);
 
+/// A line as a shell splits it: quotes, backslashes, `#` before a comment.
+/// \param line  its number, for the error. \throws Error EINVAL
+std::vector<std::string> split_words(std::string_view text, std::size_t line);
+
 } // namespace flux::submission
