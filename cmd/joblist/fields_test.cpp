@@ -130,3 +130,27 @@ TEST_CASE("queries") {
                                                   R"({"or":[{"states":[62]},{"results":[2]}]}]})");
     CHECK_THROWS_WITH(query.filter.add({"x"}), "Invalid filter specified: x");
 }
+
+TEST_CASE("statistics of jobs") {
+    auto answer = Json::parse(R"({"job_states":{"depend":1,"priority":2,"sched":3,"run":4,"cleanup":5,"inactive":6,)"
+                              R"("total":21},"successful":3,"failed":1,"canceled":1,"timeout":1,"inactive_purged":7,)"
+                              R"("queues":[{"name":"a","job_states":{"run":2},"failed":1}]})");
+    Stats all(answer);
+    CHECK(all.line() == "9 running, 3 completed, 3 failed, 6 pending");
+    CHECK(all.brief() == "PD:6 R:9 CD:3 F:3");
+    CHECK(all.active() == 15);
+    CHECK(all.total == 21);
+    CHECK(all.purged == 7);
+    CHECK(Stats(answer, {"a"}).line() == "2 running, 0 completed, 1 failed, 0 pending");
+    CHECK_THROWS_WITH(Stats(answer, {"b"}), "no stats available for queue b");
+}
+
+TEST_CASE("fields of instances") {
+    CHECK(heading("instance.resources.all.ncores") == "CORES");
+    CHECK(heading("instance.resources.allocated.nnodes") == "USED");
+    CHECK(heading("instance.progress") == "PROG");
+    CHECK_FALSE(heading("instance.resources.some.nnodes"));
+    CHECK_FALSE(heading("instance.resources.all.nthings"));
+    CHECK(attributes({"instance.stats"}) == std::vector<std::string>{"annotations", "state"});
+    CHECK(field(R"({"state":16})", "instance.stats").empty());
+}
