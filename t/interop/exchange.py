@@ -13,6 +13,7 @@ class Exchange:
         self.compared = 0
         self.ended = False  # with us
         self.recorded_end = False
+        self.cancelled = False  # what was under way then may come or not, before the end
 
     def came(self, message):
         """False if nothing may come any more."""
@@ -31,6 +32,8 @@ class Exchange:
         """Our message for a recorded one, or None. First and last have their place, between them the order is that of each lane."""
         self.recorded_end = recorded.errnum != 0 or not self.streaming
         lane = compare.lane(recorded.json)
+        if self.cancelled and recorded.errnum:
+            self.waiting = [(ours, message) for ours, message in self.waiting if message.errnum]
         fixed = self.compared == 0 or recorded.errnum != 0
         for index, (ours, message) in enumerate(self.waiting):
             if fixed or ours == lane:
@@ -54,6 +57,8 @@ class Client:
             payload = wire.json.dumps(names.request(line.json), ensure_ascii=False).encode() + b"\0"
         aux1 = 0 if line.kind == wire.EVENT else wire.NODEID_ANY if line.nodeid == "any" else line.nodeid
         self.connection.send(wire.Message(line.kind, line.flags, names.topic(line.topic), payload, aux1, line.matchtag))
+        if line.topic.endswith("cancel") and line.json["matchtag"] in self.exchanges:
+            self.exchanges[line.json["matchtag"]].cancelled = True
         if line.matchtag:
             self.exchanges[line.matchtag] = Exchange(line)
 

@@ -11,7 +11,7 @@ import time
 
 import compare
 import exceptions
-import exchange
+import exchange as exchanges
 import missing
 import names
 import recording
@@ -32,7 +32,7 @@ class Replay:
         for line in recording.load(path):
             self.prologue.before(line)
             if line.is_handshake:
-                clients[line.conn] = exchange.Client()
+                clients[line.conn] = exchanges.Client()
             elif line.from_client:
                 clients[line.conn].send(line, self.names)
             else:
@@ -49,14 +49,17 @@ class Replay:
         if line.topic in compare.TEXT_STREAMS:
             self.text(line, client)
             return
+        exchange = client.exchanges[line.matchtag]
         message = client.response(line)
         if message is None:
-            self.deviation(line, "response missing")
+            if line.errnum or not exchange.cancelled:
+                self.deviation(line, "response missing")
             return
         event = compare.event_in(line.json)
         if event and event != compare.event_in(compare.content(message)):
-            self.deviation(line, f"event {event} is missing")
-            client.exchanges[line.matchtag].put_back(line, message)
+            exchange.put_back(line, message)
+            if not exchange.cancelled:
+                self.deviation(line, f"event {event} is missing")
             return
         self.compare(line, message)
         if line.topic == "job-ingest.submit" and not message.errnum:
@@ -75,14 +78,15 @@ class Replay:
     def compare(self, line, message):
         comparison = compare.Comparison(self.names)
         comparison.message(line, message)
+        text = f" ({message.payload[:-1].decode(errors='replace')})" if message.errnum and message.payload else ""
         for what in comparison.deviations:
-            self.deviation(line, what)
+            self.deviation(line, what, text)
 
-    def deviation(self, line, what):
+    def deviation(self, line, what, text=""):
         if self.known.allow(line, what):
             self.allowed += 1
         else:
-            self.complain(f"{line}: {what}")
+            self.complain(f"{line}: {what}{text}")
 
     def complain(self, text):
         self.wrong.append(text)
