@@ -292,16 +292,9 @@ void Broker::make_overlay() {
     environment.host_of = [this](std::uint32_t rank) { return hosts_[rank].try_as<std::string>().value_or("unknown"); };
     environment.log = [this](LogLevel level, const std::string& text) { log(level, text); };
     environment.on_ranks_gone = [this](const Idset& ranks) { groups_->remove(ranks); };
-    environment.on_parent_lost = [this](const std::string& why) {
-        if (stop_requested_ && machine_.state() >= State::goodbye) return;
-        log(LogLevel::crit, why);
-        parent_lost_ = true;
-        set_exit_code(1);
-        request_stop("parent-fail");
-        interrupt_.notify_all();
-    };
+    follow_parent(environment);
     environment.on_disconnect = [this](const Request& request) { tracer_->disconnect(request); };
-    overlay_ = std::make_unique<Overlay>(loop_, router_, *handle_, std::move(topology), std::move(environment));
+    overlay_ = std::make_unique<Overlay>(loop_, router_, *handle_, scope_, std::move(topology), std::move(environment));
     groups_ = std::make_unique<Groups>(loop_, *handle_, rank_);
 }
 

@@ -16,6 +16,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,6 @@ private:
     Task<int> life();
     Task<> live();
     void boot();
-    Task<> join();
     Task<> tell_enclosing_instance(); // enclosing_instance.cpp
     Task<> run_rc1();
     Task<> log_start(); // start_log.cpp
@@ -58,7 +58,6 @@ private:
     Task<> run_cleanup();
     Task<> run_rc3();
     Task<> say_goodbye();
-    static Task<> watch_parent(Broker* self);
     static Task<int> run_life(Broker* self);
     Task<int> run_script(std::string phase, std::string command);
 
@@ -81,6 +80,19 @@ private:
     void make_module_host();
     void open_services();
     void watch_signals();
+
+    // Its parent (parent.cpp).
+    bool configured() const;
+    void follow_parent(Overlay::Environment& overlay);
+    void learn_from_parent(JsonView answer);
+    Task<> join();
+    static Task<> join_or_fail(Broker* self, std::optional<Error>* failure);
+    static Task<> join_parent(Broker* self);
+    static Task<> watch_parent(Broker* self);
+    void watch_anew();
+    void parent_entered(State state);
+    void parent_resumed(JsonView answer);
+    void announce_restart();
 
     // What ends it (life.cpp).
     void on_signal(int signum);
@@ -144,14 +156,15 @@ private:
     Scope* phase_ = nullptr;           ///< aborted when the phase has to end early
     bool started_ = false;             ///< the start was logged
     bool stop_requested_ = false;
+    bool restarting_ = false; ///< it ends to come back: the instance goes on
     bool panicked_ = false;
     Condition interrupt_; ///< notified when a stop is requested or the parent's state changes
     State parent_state_ = State::load_builtins;
-    bool parent_lost_ = false;
     int exit_code_ = 0;
     std::vector<std::string> cleanup_;  ///< runat stack, last in first out
     RequestList<int> shutdown_clients_; ///< with their log level
     RequestList<std::string> service_watchers_;
+    std::set<std::string> reloading_; ///< services that are registered and down
     RequestList<int> config_watchers_;
     bool changing_config_ = false;
     Condition config_changed_; ///< a change is over, one way or the other

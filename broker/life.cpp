@@ -15,6 +15,12 @@
 namespace fs = std::filesystem;
 
 namespace flux::broker {
+namespace {
+
+// How long a broker that is about to be restarted works off what its children have asked.
+constexpr auto requests_limit = std::chrono::seconds(10);
+
+} // namespace
 
 Broker::Broker(Options options)
     : options_(std::move(options)), scope_(loop_, [this](const char* what, const std::exception& error) {
@@ -89,12 +95,16 @@ Task<> Broker::live() {
             machine_.enter(State::run, "quorum-full");
             co_await run_initial_program();
             machine_.enter(State::cleanup, rank_ > 0 ? "shutdown" : exit_code_ == 0 ? "rc2-success" : "rc2-fail");
-            co_await run_cleanup();
+            if (!restarting_) co_await run_cleanup();
         }
     }
     stop_requested_ = true;
+    overlay_->give_up("this broker shuts down");
     machine_.enter(State::shutdown, up ? "cleanup-success" : joined ? "rc1-fail" : "parent-fail");
-    co_await overlay_->children_gone();
+    if (restarting_)
+        co_await overlay_->requests_done(requests_limit);
+    else
+        co_await overlay_->children_gone();
     machine_.enter(State::finalize, "children-complete");
     co_await run_rc3();
     machine_.enter(State::goodbye, "rc3-success");
@@ -102,38 +112,7 @@ Task<> Broker::live() {
     machine_.enter(State::unload_builtins, "goodbye");
 }
 
-// Join, rc1, quorum ---------------------------------------------------------------------------------------------
-
-Task<> Broker::join() {
-    auto answer = co_await overlay_->join(parent_address_);
-    auto hostlist = answer.get<std::string>("hostlist");
-    attributes_.set("hostlist", hostlist);
-    auto hosts = Hostlist::parse(hostlist);
-    hosts_ = Json(std::vector<std::string>(hosts.begin(), hosts.end()));
-    config_ = answer["config"].copy();
-    scope_.spawn("parent watch", &Broker::watch_parent, this);
-    scope_.spawn("config", &Broker::follow_config, this);
-    while (parent_state_ < State::quorum && !stop_requested_) co_await interrupt_.wait();
-}
-
-Task<> Broker::watch_parent(Broker* self) {
-    auto payload = Json::object("final", static_cast<int>(State::shutdown));
-    try {
-        auto options = CallOptions().upstream();
-        auto stream = self->handle_->stream("state-machine.monitor", std::move(payload), options);
-        for (;;) {
-            auto message = co_await stream.next();
-            if (!message) break;
-            self->parent_state_ = static_cast<State>(message->json().get<int>("state"));
-            if (self->parent_state_ >= State::shutdown) self->request_stop("shutdown");
-            self->interrupt_.notify_all();
-        }
-    } catch (const Cancelled&) {
-        throw;
-    } catch (const Error& error) {
-        // The link tells of its loss itself.
-    }
-}
+// rc1, quorum ---------------------------------------------------------------------------------------------------
 
 Task<> Broker::run_rc1() {
     auto rc1 = attributes_.get_or("broker.rc1_path", "");
@@ -327,6 +306,7 @@ void Broker::on_signal(int signum) {
     if (machine_.state() == State::cleanup && program_) program_->kill(SIGHUP);
     if (machine_.state() < State::cleanup) {
         if (machine_.state() < State::run) set_exit_code(1);
+        if (signum == SIGTERM) announce_restart();
         request_stop("signal");
     }
 }

@@ -149,7 +149,7 @@ void Broker::serve_events() {
     handle_->serve(Method("service.watch", MethodClass::stream), [this](Request request) {
         request.require_streaming();
         auto service = request.json().get<std::string>("service");
-        request.respond(Json::object("up", router_.service(service) != nullptr));
+        request.respond(Json::object("up", router_.service(service) && !reloading_.contains(service)));
         service_watchers_.add(request, service);
     });
     handle_->serve(Method("service.cancel", MethodClass::once),
@@ -160,6 +160,10 @@ void Broker::serve_events() {
 }
 
 void Broker::on_service_change(const std::string& service, bool up) {
+    if (!up && router_.service(service))
+        reloading_.insert(service);
+    else
+        reloading_.erase(service);
     service_watchers_.for_each([&](auto& entry) {
         if (entry.data == service) entry.request.respond(Json::object("up", up));
     });

@@ -23,7 +23,8 @@ std::unique_ptr<Handle> open_broker(Loop& loop);
 
 class Context {
 public:
-    Context();
+    /// \param program  what is run, for what is printed while it waits.
+    explicit Context(std::string program);
     ~Context();
 
     Loop& loop() noexcept { return loop_; }
@@ -38,6 +39,9 @@ public:
     }
 
 private:
+    static Task<> tell_of_hold(Context* context);
+
+    std::string program_;
     Loop loop_;
     Scope scope_;
     std::unique_ptr<Handle> handle_;

@@ -38,7 +38,7 @@ int run_command(const options::Command& command, std::vector<const char*> words)
             fmt::print(stderr, "{}", wrong.err);
             return wrong.code;
         }
-        cmd::Context context;
+        cmd::Context context(parsed.program());
         try {
             return parsed.command().run(context, parsed);
         } catch (const Error& error) {

@@ -242,8 +242,9 @@ void Connector::on_stalled(Client& client) {
 
 void Connector::on_closed(Client& client) {
     for (const auto& service : client.services) router_.remove_service(service);
-    for (auto& request : client.asked.take_all())
-        router_.fail(request, EHOSTUNREACH, fmt::format("the provider of service {} disconnected", request.service()));
+    for (const auto& pending : client.asked.take_all())
+        router_.fail(pending.request, EHOSTUNREACH,
+                     fmt::format("the provider of service {} disconnected", pending.request.service()));
     std::vector<std::string> prefixes;
     client.subscriptions.for_each([&](const std::string& prefix) { prefixes.push_back(prefix); });
     for (const auto& prefix : prefixes) {

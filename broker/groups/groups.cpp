@@ -18,6 +18,18 @@ void Groups::leave(const std::string& name) {
     change(name, Idset{rank_}, false);
 }
 
+void Groups::set_member(const std::string& name, std::uint32_t rank, bool member) {
+    if (members_[name].test(rank) != member) change(name, Idset{rank}, member);
+}
+
+void Groups::tell_parent() {
+    pending_ = Json::object();
+    for (const auto& [name, members] : members_) {
+        if (!members.empty()) pending_.array_at(name).append(Json::object("ranks", members.encode(), "set", true));
+    }
+    send_soon();
+}
+
 void Groups::remove(const Idset& ranks) {
     for (auto& [name, members] : members_) {
         if (members.intersects(ranks)) change(name, ranks, false);
@@ -32,14 +44,17 @@ void Groups::change(const std::string& name, const Idset& ranks, bool set) {
         members -= ranks;
     if (rank_ > 0) {
         pending_.array_at(name).append(Json::object("ranks", ranks.encode(), "set", set));
-        if (!std::exchange(posted_, true)) loop_.post([this] { send_updates(); });
-        return;
+        return send_soon();
     }
     auto text = members.encode();
     watchers_.for_each([&](auto& entry) {
         if (entry.data == name) entry.request.respond(Json::object("members", text));
     });
     if (on_change) on_change(name);
+}
+
+void Groups::send_soon() {
+    if (!std::exchange(posted_, true)) loop_.post([this] { send_updates(); });
 }
 
 // What came in one turn of the loop goes up as one message.

@@ -16,6 +16,10 @@ public:
     /// This broker joins or leaves.
     void join(const std::string& name);
     void leave(const std::string& name);
+    /// On behalf of a rank below that does not speak for itself.
+    void set_member(const std::string& name, std::uint32_t rank, bool member);
+    /// Tell a parent that knows nothing of this subtree all of it.
+    void tell_parent();
     /// These ranks are gone: they leave every group.
     void remove(const Idset& ranks);
     const Idset& members(const std::string& name) { return members_[name]; }
@@ -25,6 +29,7 @@ public:
 private:
     void serve();
     void change(const std::string& name, const Idset& ranks, bool set);
+    void send_soon();
     void send_updates();
 
     Loop& loop_;

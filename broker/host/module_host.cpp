@@ -234,7 +234,7 @@ void ModuleHost::bury(ModuleSlot& slot) {
     // What a reloaded process had open was handed over; of one that died nobody else will answer it.
     auto pending = instance->take_pending();
     if (!instance->handover.is_object()) {
-        for (auto& request : pending) router_.fail(request, EHOSTUNREACH, "module disconnect");
+        for (const auto& rpc : pending) router_.fail(rpc.request, EHOSTUNREACH, "module disconnect");
     }
     if (!instance->gone() && !instance->process()) {
         environment_.log(LogLevel::crit,

@@ -66,7 +66,7 @@ public:
     std::chrono::steady_clock::time_point last_message() const noexcept { return last_message_; }
     std::size_t backlog() const noexcept { return transport_ ? transport_->backlog() : 0; }
     /// Requests that a process module did not answer before it ended.
-    std::vector<Message> take_pending() { return pending_.take_all(); }
+    std::vector<RpcTracker::Pending> take_pending() { return pending_.take_all(); }
     /// Called once when a process module's connection broke or its process died.
     std::function<void()> on_lost;
 

@@ -1,11 +1,13 @@
 #include "broker/overlay/overlay.hpp"
 
-#include "broker/overlay/receipts.hpp"
+#include <flux/duration.hpp>
+#include <flux/overlay_protocol.hpp>
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <unistd.h>
 
 namespace flux::broker {
 namespace {
@@ -14,17 +16,12 @@ using namespace std::chrono_literals;
 
 // How long the parent may take to read the last words of a link.
 constexpr auto flush_limit = 1s;
+// How long a stranger may take to say hello.
+constexpr auto hello_limit = 10s;
 
 // Range of link protocols that this broker speaks; a link needs an overlap.
 constexpr int protocol = 2;
 constexpr int protocol_min = 2;
-
-enum ControlType : std::uint32_t {
-    control_heartbeat = 0,
-    control_status = 1,
-    control_disconnect = 2,
-    control_gone = 3, ///< status: number of a message of a stream, see Receipts
-};
 
 } // namespace
 
@@ -40,64 +37,66 @@ const char* to_string(SubtreeStatus status) noexcept {
     return "unknown";
 }
 
-/// One connection to a peer broker. It is an endpoint of the router once its hello is done.
-class Overlay::Link final : public Endpoint {
-public:
-    Link(Overlay& overlay, std::unique_ptr<Transport> transport)
-        : Endpoint("", Kind::peer),
-          number(++overlay.last_link_),
-          receipts([inject = overlay.arrivals_.injector(), link = number](std::uint32_t message) {
-              inject(Message::control(link, message));
-          }),
-          transport_(std::move(transport)) {
-        transport_->start([&overlay, this](Message message) { overlay.on_message(*this, std::move(message)); },
-                          [&overlay, this](const Error& error) { overlay.on_closed(*this, error); });
-    }
-    void deliver(Message message) override {
-        if (message.type == MessageType::request) tracker.sent(message);
-        receipts.sent(message);
-        transport_->send(std::move(message));
-    }
-    /// A message of the link itself, not of those that use it.
-    void send(Message message) { transport_->send(std::move(message)); }
-    void set_uuid(std::string uuid) { uuid_ = std::move(uuid); }
-    void flush(std::chrono::nanoseconds limit) noexcept { transport_->flush(limit); }
-
-    const std::uint32_t number;
-    std::uint32_t rank = nodeid_any;
-    bool upward = false; ///< to the parent
-    bool joined = false; ///< hello is done
-    RpcTracker tracker;
-    Receipts receipts;
-
-private:
-    std::unique_ptr<Transport> transport_;
-};
-
-Overlay::Overlay(Loop& loop, Router& router, Handle& handle, Topology topology, Environment environment)
+Overlay::Overlay(Loop& loop, Router& router, Handle& handle, Scope& scope, Topology topology, Environment environment)
     : loop_(loop),
       router_(router),
       handle_(handle),
       topology_(std::move(topology)),
       environment_(std::move(environment)),
-      arrivals_(loop, std::make_shared<Channel>(), Channel::Side::broker) {
+      arrivals_(loop, std::make_shared<Channel>(), Channel::Side::broker),
+      beat_timer_(loop, [this] { beat(); }) {
     arrivals_.start([this](Message gone) { on_gone(gone); }, {});
     for (auto rank : topology_.children(environment_.rank)) children_[rank];
-    router_.parent = [this]() -> Endpoint* { return parent_ && parent_->joined ? parent_.get() : nullptr; };
+    if (auto parent = topology_.parent(environment_.rank)) {
+        Upstream::Environment up;
+        up.parent = *parent;
+        up.parent_host = environment_.host_of(*parent);
+        up.hold_timeout = environment_.hold_timeout;
+        up.hold_limit = environment_.hold_limit;
+        up.connect = [this] { return connect_link(&loop_, *parent_.address, keys_, parent_.key, environment_.link); };
+        up.make_link = [this](std::unique_ptr<Transport> transport) {
+            return make_link(Link::Kind::parent, std::move(transport));
+        };
+        up.hello = [this] { return hello(); };
+        up.on_joined = [this](Link& link) { add(link); };
+        up.on_message = [this](Link& link, Message message) { on_parent_message(link, std::move(message)); };
+        up.on_link_lost = [this](Link& link) { links_.erase(link.number); };
+        up.on_resumed = [this](JsonView answer) { resumed(answer); };
+        up.on_path = [this] { path_changed(); };
+        up.on_ended = [this](const Error& why, bool refused) {
+            environment_.on_parent_lost(refused ? std::string("overlay.hello: ") + why.what() : why.what());
+        };
+        up.log = environment_.log;
+        upstream_.emplace(loop, router, scope, std::move(up));
+        router_.subscribe(*router_.find(environment_.uuid), std::string(overlay_protocol::resync_event));
+    } else {
+        incarnation_ = environment_.uuid;
+    }
+    router_.parent = [this]() -> Endpoint* { return upstream_ ? upstream_->endpoint() : nullptr; };
     router_.child_towards = [this](std::uint32_t rank) -> Endpoint* {
         auto hop = topology_.next_hop(environment_.rank, rank);
         if (!hop) return nullptr;
         return children_[*hop].link.get();
     };
     router_.below = [this](std::uint32_t rank) { return topology_.next_hop(environment_.rank, rank).has_value(); };
+    router_.unreachable = [this](std::uint32_t rank) -> std::string {
+        auto hop = topology_.next_hop(environment_.rank, rank);
+        if (!hop) return {};
+        const auto& child = children_[*hop];
+        if (!child.link) return fmt::format("{} is {}", name_of(*hop), to_string(child.status));
+        return child.torpid ? name_of(*hop) + " is unresponsive" : std::string();
+    };
     router_.on_subscription = [this](const std::string& prefix, bool added) {
-        if (!parent_ || !parent_->joined) return;
+        auto* link = upstream_ ? upstream_->link() : nullptr;
+        if (!link) return;
         auto request = Message::request("overlay.subscribe");
         request.set(flag_noresponse);
         request.payload = Payload::from_json(Json::object("topic", prefix, "add", added));
-        parent_->send(std::move(request));
+        link->send(std::move(request));
     };
+    if (!children_.empty()) router_.on_event = [this](const Message& event) { ring_.add(event); };
     serve();
+    beat_timer_.start(environment_.torpid_min, environment_.torpid_min);
 }
 
 Overlay::~Overlay() {
@@ -105,141 +104,245 @@ Overlay::~Overlay() {
     for (auto& [rank, child] : children_) {
         if (child.link) router_.remove(*child.link);
     }
-    if (parent_ && parent_->joined) router_.remove(*parent_);
+    upstream_.reset();
     router_.parent = [] { return nullptr; };
     router_.child_towards = [](std::uint32_t) { return nullptr; };
+    router_.unreachable = [](std::uint32_t) { return std::string(); };
     router_.on_subscription = nullptr;
+    router_.on_event = nullptr;
 }
 
-// Connecting ----------------------------------------------------------------------------------------------------
-
-void Overlay::set_keys(std::shared_ptr<const LinkKeys> keys) {
-    keys_ = std::move(keys);
-    for (auto& listener : listeners_) listener->set_keys(keys_);
+std::string Overlay::name_of(std::uint32_t rank) const {
+    return fmt::format("{} (rank {})", environment_.host_of(rank), rank);
 }
+
+std::unique_ptr<Link> Overlay::make_link(Link::Kind kind, std::unique_ptr<Transport> transport) {
+    return std::make_unique<Link>(++last_link_, kind, std::move(transport), arrivals_.injector());
+}
+
+// The parent ----------------------------------------------------------------------------------------------------
+
+Json Overlay::hello() const {
+    auto subscriptions = Json::array();
+    router_.all_subscriptions().for_each([&](const std::string& prefix) { subscriptions.append(prefix); });
+    auto hello = Json::object("rank", environment_.rank, "hostname", environment_.hostname, "uuid", environment_.uuid,
+                              "boot-id", environment_.boot_id, "status", static_cast<int>(status()), "proto", protocol,
+                              "proto-min", protocol_min, "subscriptions", std::move(subscriptions));
+    // Of a session that goes on.
+    if (!incarnation_.empty()) {
+        hello.set("incarnation", incarnation_);
+        hello.set("sequence", router_.event_sequence());
+    }
+    return hello;
+}
+
+Task<Json> Overlay::join(ParentAddress parent) {
+    parent_ = std::move(parent);
+    auto answer = co_await upstream_->join();
+    incarnation_ = answer.get<std::string>("incarnation");
+    router_.set_event_sequence(answer.get<std::uint32_t>("sequence"));
+    reported_ = status();
+    co_return answer;
+}
+
+// The parent is back: as it was, with the events that were missed to follow, or as another one.
+void Overlay::resumed(JsonView answer) {
+    bool goes_on = answer.get_or("resumed", false);
+    incarnation_ = answer.get<std::string>("incarnation");
+    if (!goes_on) router_.set_event_sequence(answer.get<std::uint32_t>("sequence"));
+    reported_ = status();
+    environment_.on_resumed(answer);
+    if (goes_on) return;
+    ring_.clear();
+    auto event = Message::event(overlay_protocol::resync_event);
+    event.credentials = Credentials{::getuid(), role_owner};
+    event.payload = Payload::from_json(Json::object("incarnation", incarnation_, "rank", environment_.rank));
+    router_.publish_below(std::move(event));
+}
+
+void Overlay::open() {
+    if (upstream_) upstream_->open();
+}
+
+void Overlay::give_up(const std::string& why) {
+    if (upstream_) upstream_->give_up(why);
+}
+
+Task<> Overlay::goodbye() {
+    if (upstream_) upstream_->leave(flush_limit);
+    co_return;
+}
+
+void Overlay::on_parent_message(Link& link, Message message) {
+    if (message.type == MessageType::control) return on_parent_control(message);
+    if (message.type == MessageType::response && !link.tracker.answered(message)) return;
+    if (message.type == MessageType::event && message.topic == overlay_protocol::resync_event)
+        incarnation_ = message.json().get<std::string>("incarnation");
+    link.receipts.received(message);
+    router_.route(std::move(message), link);
+}
+
+void Overlay::on_parent_control(const Message& message) {
+    auto parent = *topology_.parent(environment_.rank);
+    switch (message.aux1) {
+    case control_gone: upstream_->link()->receipts.gone(message.aux2); break;
+    case control_path: upstream_->set_path_above(message.aux2); break;
+    case control_hold: upstream_->pause(name_of(parent) + " is being restarted"); break;
+    case control_disconnect: upstream_->end(Error(EHOSTUNREACH, name_of(parent) + " sent disconnect control message"));
+    }
+}
+
+void Overlay::path_changed() {
+    const auto& path = upstream_->path();
+    auto status = path.held ? path.rank + 1 : 0;
+    for (auto& [rank, child] : children_) {
+        if (child.link) child.link->send(Message::control(control_path, status));
+    }
+    path_watchers_.for_each([this](auto& entry) { entry.request.respond(path_json()); });
+}
+
+// Children ------------------------------------------------------------------------------------------------------
 
 Address Overlay::listen(const Address& address) {
-    auto on_accept = [this](std::unique_ptr<Transport> transport, const LinkPeer&) {
-        strangers_.push_back(std::make_unique<Link>(*this, std::move(transport)));
+    auto on_accept = [this](std::unique_ptr<Transport> transport, const LinkPeer& peer) {
+        auto& link = strangers_.emplace_back(make_link(Link::Kind::child, std::move(transport)));
+        link->peer = peer.name;
+        link->start([this](Link& from, Message message) { on_child_message(from, std::move(message)); },
+                    [this](Link& from, const Error& error) { on_closed(from, error); });
     };
     auto on_refuse = [this](const std::string& peer, const Error& error) {
-        environment_.log(LogLevel::err, fmt::format("overlay: refused a connection of {}: {}", peer, error.what()));
+        environment_.log(LogLevel::err, fmt::format("overlay: refused {}: {}", peer, error.what()));
     };
     listeners_.push_back(std::make_unique<LinkListener>(loop_, address, keys_, environment_.link, std::move(on_accept),
                                                         std::move(on_refuse)));
     return listeners_.back()->address();
 }
 
-Task<Json> Overlay::join(ParentAddress parent) {
-    auto transport = co_await connect_link(&loop_, *parent.address, keys_, parent.key, environment_.link);
-    parent_ = std::make_unique<Link>(*this, std::move(transport));
-    parent_->upward = true;
-    parent_->rank = *topology_.parent(environment_.rank);
-    auto hello = Message::request("overlay.hello");
-    hello.payload = Payload::from_json(Json::object("rank", environment_.rank, "hostname", environment_.hostname,
-                                                    "uuid", environment_.uuid, "status", static_cast<int>(status()),
-                                                    "proto", protocol, "proto-min", protocol_min));
-    parent_->send(std::move(hello));
-    hello_answer_.reset();
-    while (parent_ && !hello_answer_) co_await hello_done_.wait();
-    if (!hello_answer_) throw Error(EHOSTUNREACH, "the parent closed the link before it answered hello");
-    hello_answer_->throw_if_failed();
-    auto answer = hello_answer_->json().copy();
-    parent_->set_uuid(answer.get<std::string>("uuid"));
-    parent_->joined = true;
-    add(*parent_);
-    router_.set_event_sequence(answer.get<std::uint32_t>("sequence"));
-    reported_ = status();
-    router_.all_subscriptions().for_each([this](const std::string& prefix) { router_.on_subscription(prefix, true); });
-    co_return answer;
+void Overlay::set_keys(std::shared_ptr<const LinkKeys> keys) {
+    keys_ = std::move(keys);
+    for (auto& listener : listeners_) listener->set_keys(keys_);
 }
 
-Task<> Overlay::goodbye() {
-    leaving_ = true;
-    if (!parent_ || !parent_->joined) co_return;
-    auto request = Message::request("overlay.goodbye");
-    request.set(flag_noresponse);
-    parent_->send(std::move(request));
-    parent_->flush(flush_limit);
+void Overlay::announce_restart() {
+    restarting_ = true;
+    for (auto& [rank, child] : children_) {
+        if (child.link) child.link->send(Message::control(control_hold, 0));
+    }
+}
+
+Task<> Overlay::requests_done(std::chrono::nanoseconds limit) {
+    bool late = false;
+    Timer timer(loop_, [&] {
+        late = true;
+        requests_changed_.notify_all();
+    });
+    timer.start(limit);
+    auto busy = [this] {
+        return std::any_of(children_.begin(), children_.end(),
+                           [](const auto& entry) { return entry.second.link && entry.second.link->asked > 0; });
+    };
+    while (busy() && !late) co_await requests_changed_.wait();
 }
 
 Task<> Overlay::children_gone() {
     while (!connected_children().empty()) co_await children_changed_.wait();
 }
 
-// Messages of a link --------------------------------------------------------------------------------------------
-
-void Overlay::on_message(Link& link, Message message) {
-    if (link.upward && !link.joined) {
-        if (message.type == MessageType::response && message.topic == "overlay.hello") {
-            hello_answer_ = std::move(message);
-            hello_done_.notify_all();
-        }
-        return;
-    }
-    if (message.type == MessageType::request && message.service() == "overlay" && !link.upward) {
+void Overlay::on_child_message(Link& link, Message message) {
+    link.last_received = Clock::now();
+    if (message.type == MessageType::request && message.service() == "overlay") {
         auto method = message.method();
         if (method == "hello") return on_hello(link, message);
-        if (method == "goodbye") return on_goodbye(link, message);
+        if (method == "goodbye") return on_goodbye(link);
         if (method == "subscribe") return on_subscribe(link, message);
     }
     if (!link.joined) return; // nothing else is taken before hello
+    auto& child = children_[link.rank];
+    if (child.torpid) set_torpid(link.rank, child, false);
     if (message.type == MessageType::control) {
         if (message.aux1 == control_gone) link.receipts.gone(message.aux2);
-        if (message.aux1 == control_status && !link.upward)
-            set_child(link.rank, static_cast<SubtreeStatus>(message.aux2), {});
+        if (message.aux1 == control_status) set_child(link.rank, static_cast<SubtreeStatus>(message.aux2), {});
         return;
     }
-    if (message.type == MessageType::response) link.tracker.answered(message);
+    if (message.type == MessageType::response && !link.tracker.answered(message)) return;
+    if (message.type == MessageType::request && !message.noresponse() && !message.untagged() && !message.streaming())
+        ++link.asked;
     link.receipts.received(message);
     router_.route(std::move(message), link);
 }
 
 void Overlay::on_hello(Link& link, const Message& request) {
     auto refuse = [&](int errnum, const std::string& text) {
-        environment_.log(LogLevel::err, "overlay: refused hello: " + text);
+        environment_.log(LogLevel::err, fmt::format("overlay: refused hello of {}: {}", link.peer, text));
         link.send(Message::response_error(request, errnum, text));
     };
     try {
         auto payload = request.json();
         auto rank = payload.get<std::uint32_t>("rank");
         auto hostname = payload.get<std::string>("hostname");
+        auto uuid = payload.get<std::string>("uuid");
         auto child = children_.find(rank);
         if (link.joined) return;
         if (child == children_.end())
-            return refuse(
-                EINVAL, fmt::format("rank {} is not a child of rank {}: mismatched config?", rank, environment_.rank));
+            return refuse(EINVAL, fmt::format("{}: rank {} is not a child of rank {}: mismatched config?", hostname,
+                                              rank, environment_.rank));
         if (payload.get<int>("proto") < protocol_min || payload.get<int>("proto-min") > protocol)
             return refuse(EINVAL, fmt::format("{} (rank {}) speaks overlay protocol {} to {}, this broker {} to {}",
                                               hostname, rank, payload.get<int>("proto-min"), payload.get<int>("proto"),
                                               protocol_min, protocol));
-        if (!environment_.accepting()) return refuse(EAGAIN, "the instance is shutting down");
-        if (child->second.link)
-            return refuse(EEXIST, fmt::format("rank {} is here already, from {}", rank, environment_.host_of(rank)));
-        link.rank = rank;
-        link.set_uuid(payload.get<std::string>("uuid"));
-        link.joined = true;
-        for (auto stranger = strangers_.begin(); stranger != strangers_.end(); ++stranger) {
-            if (stranger->get() != &link) continue;
-            child->second.link = std::move(*stranger);
-            strangers_.erase(stranger);
-            break;
+        if (restarting_ || !environment_.accepting())
+            return refuse(EAGAIN, fmt::format("{} is shutting down", environment_.hostname));
+        if (child->second.link) {
+            // The other end knows that its link is gone before this one does; a host that has booted again, too.
+            bool same = child->second.link->uuid() == uuid;
+            if (!same && child->second.boot_id == payload.get_or<std::string>("boot-id", ""))
+                return refuse(EEXIST,
+                              fmt::format("{}: rank {} is here already, from {}", hostname, rank, name_of(rank)));
+            child_gone(rank, SubtreeStatus::lost, same ? "lost connection" : "rebooted");
         }
-        add(link);
-        auto answer = environment_.hello_answer();
-        answer.set("uuid", environment_.uuid);
-        answer.set("sequence", router_.event_sequence());
-        answer.set("proto", protocol);
-        auto response = Message::response(request);
-        response.payload = Payload::from_json(std::move(answer));
-        link.send(std::move(response));
-        set_child(rank, static_cast<SubtreeStatus>(payload.get<int>("status")), {});
+        welcome(link, request);
     } catch (const Error& error) {
         refuse(EPROTO, error.what());
     }
 }
 
-void Overlay::on_goodbye(Link& link, const Message&) {
+void Overlay::welcome(Link& link, const Message& request) {
+    auto payload = request.json();
+    auto& child = children_[payload.get<std::uint32_t>("rank")];
+    link.rank = payload.get<std::uint32_t>("rank");
+    link.set_uuid(payload.get<std::string>("uuid"));
+    link.joined = true;
+    child.boot_id = payload.get_or<std::string>("boot-id", "");
+    auto self =
+        std::find_if(strangers_.begin(), strangers_.end(), [&](const auto& other) { return other.get() == &link; });
+    child.link = std::move(*self);
+    strangers_.erase(self);
+    add(link);
+    auto subscriptions = payload["subscriptions"];
+    for (auto prefix : subscriptions.elements()) router_.subscribe(link, prefix.as<std::string>());
+    auto missed = payload.get_optional<std::uint32_t>("sequence");
+    bool resumed = missed && payload.get_or<std::string>("incarnation", "") == incarnation_ &&
+                   ring_.covers(*missed, router_.event_sequence());
+    auto answer = environment_.hello_answer();
+    answer.set("uuid", environment_.uuid);
+    answer.set("hostname", environment_.hostname);
+    answer.set("incarnation", incarnation_);
+    answer.set("sequence", router_.event_sequence());
+    answer.set("resumed", resumed);
+    answer.set("proto", protocol);
+    auto response = Message::response(request);
+    response.payload = Payload::from_json(std::move(answer));
+    link.send(std::move(response));
+    if (resumed) {
+        ring_.for_each_after(*missed, [&](const Message& event) {
+            if (link.subscriptions.matches(event.topic)) link.send(event);
+        });
+    }
+    if (upstream_ && upstream_->path().held) link.send(Message::control(control_path, upstream_->path().rank + 1));
+    set_child(link.rank, static_cast<SubtreeStatus>(payload.get<int>("status")), {});
+}
+
+void Overlay::on_goodbye(Link& link) {
     if (link.joined) child_gone(link.rank, SubtreeStatus::offline, "administrative shutdown");
 }
 
@@ -253,17 +356,6 @@ void Overlay::on_subscribe(Link& link, const Message& request) {
 }
 
 void Overlay::on_closed(Link& link, const Error&) {
-    if (link.upward) {
-        auto lost = std::move(parent_);
-        if (lost->joined) {
-            router_.remove(*lost);
-            for (auto& request : lost->tracker.take_all()) router_.fail(request, EHOSTUNREACH, "overlay disconnect");
-        }
-        drop(std::move(lost));
-        hello_done_.notify_all();
-        if (!leaving_) environment_.on_parent_lost("lost connection to the parent");
-        return;
-    }
     if (link.joined) return child_gone(link.rank, SubtreeStatus::lost, "lost connection");
     auto at =
         std::find_if(strangers_.begin(), strangers_.end(), [&](const auto& other) { return other.get() == &link; });
@@ -290,6 +382,45 @@ void Overlay::drop(std::unique_ptr<Link> link) {
     loop_.post([link = std::shared_ptr<Link>(std::move(link))] {});
 }
 
+// Heartbeats ----------------------------------------------------------------------------------------------------
+
+// An idle link carries one message per period upward, and children that have sent nothing for longer are torpid.
+void Overlay::beat() {
+    auto now = Clock::now();
+    if (auto* link = upstream_ ? upstream_->link() : nullptr; link && now - link->last_sent >= environment_.torpid_min)
+        link->send(Message::control(control_heartbeat, 0));
+    // Those who connected and said nothing; a link that was refused, too.
+    for (auto stranger = strangers_.begin(); stranger != strangers_.end();) {
+        auto old = now - (*stranger)->last_received > hello_limit;
+        if (old) drop(std::move(*stranger));
+        stranger = old ? strangers_.erase(stranger) : stranger + 1;
+    }
+    for (auto& [rank, child] : children_) {
+        if (environment_.torpid_max > 0ns && child.link && !child.torpid &&
+            now - child.link->last_received > environment_.torpid_max)
+            set_torpid(rank, child, true);
+    }
+}
+
+void Overlay::set_torpid(std::uint32_t rank, Child& child, bool torpid) {
+    child.torpid = torpid;
+    if (torpid) {
+        auto silence = std::chrono::duration<double>(Clock::now() - child.link->last_received).count();
+        environment_.log(LogLevel::err, fmt::format("broker on {} has been unresponsive for {}", name_of(rank),
+                                                    format_duration(silence)));
+        // What it may never have seen is not waited for; what it has begun to answer goes on when it wakes up.
+        for (auto& pending : child.link->tracker.take_if([](const auto& other) { return !other.answering; }))
+            router_.fail(pending.request, EHOSTUNREACH, name_of(rank) + " is unresponsive");
+    } else {
+        environment_.log(LogLevel::err, fmt::format("broker on {} is responsive now", name_of(rank)));
+    }
+    environment_.on_torpid(rank, torpid);
+    monitors_.for_each([&](auto& entry) {
+        entry.request.respond(Json::object("rank", rank, "status", to_string(child.status), "torpid", torpid));
+    });
+    health_watchers_.for_each([this](auto& entry) { entry.request.respond(health()); });
+}
+
 // Status --------------------------------------------------------------------------------------------------------
 
 void Overlay::child_gone(std::uint32_t rank, SubtreeStatus status, const std::string& why) {
@@ -297,19 +428,20 @@ void Overlay::child_gone(std::uint32_t rank, SubtreeStatus status, const std::st
     if (!child.link) return;
     auto link = std::move(child.link);
     router_.remove(*link);
-    for (auto& request : link->tracker.take_all()) {
-        router_.fail(request, EHOSTUNREACH, fmt::format("{} (rank {}): {}", environment_.host_of(rank), rank, why));
-    }
+    for (auto& pending : link->tracker.take_all())
+        router_.fail(pending.request, EHOSTUNREACH, fmt::format("{}: {}", name_of(rank), why));
     drop(std::move(link));
+    if (std::exchange(child.torpid, false)) environment_.on_torpid(rank, false);
     auto ranks = subtree(rank);
     if (status == SubtreeStatus::lost) {
         std::string others;
         if (ranks.count() > 1) others = fmt::format(" and severed contact with {} other nodes", ranks.count() - 1);
-        environment_.log(LogLevel::err, fmt::format("{} (rank {}) failed{}", environment_.host_of(rank), rank, others));
+        environment_.log(LogLevel::err, fmt::format("{} failed{}", name_of(rank), others));
     }
     set_child(rank, status, why);
     environment_.on_ranks_gone(ranks);
     children_changed_.notify_all();
+    requests_changed_.notify_all();
 }
 
 void Overlay::set_child(std::uint32_t rank, SubtreeStatus status, std::string error) {
@@ -319,13 +451,13 @@ void Overlay::set_child(std::uint32_t rank, SubtreeStatus status, std::string er
     child.error = std::move(error);
     child.since = std::chrono::steady_clock::now();
     monitors_.for_each([&](auto& entry) {
-        entry.request.respond(Json::object("rank", rank, "status", to_string(status), "torpid", false));
+        entry.request.respond(Json::object("rank", rank, "status", to_string(status), "torpid", child.torpid));
     });
     status_changed();
 }
 
 std::optional<std::uint32_t> Overlay::rank_of(const Endpoint& endpoint) const {
-    if (&endpoint == parent_.get()) return parent_->rank;
+    if (endpoint.parent()) return topology_.parent(environment_.rank);
     for (const auto& [rank, child] : children_)
         if (&endpoint == child.link.get()) return rank;
     return std::nullopt;
@@ -346,8 +478,8 @@ void Overlay::status_changed() {
     if (now != reported_) {
         reported_ = now;
         since_ = std::chrono::steady_clock::now();
-        if (parent_ && parent_->joined)
-            parent_->send(Message::control(control_status, static_cast<std::uint32_t>(now)));
+        if (auto* link = upstream_ ? upstream_->link() : nullptr)
+            link->send(Message::control(control_status, static_cast<std::uint32_t>(now)));
     }
     health_watchers_.for_each([this](auto& entry) { entry.request.respond(health()); });
 }
@@ -364,6 +496,16 @@ Idset Overlay::subtree(std::uint32_t rank) const {
     Idset ranks{rank};
     for (auto child : topology_.children(rank)) ranks |= subtree(child);
     return ranks;
+}
+
+Json Overlay::path_json() const {
+    if (!upstream_) return Json::object("state", "up", "rank", environment_.rank, "host", environment_.hostname);
+    const auto& path = upstream_->path();
+    auto json =
+        Json::object("state", path.held ? "held" : "up", "rank", path.rank, "host", environment_.host_of(path.rank),
+                     "since", std::chrono::duration<double>(path.since.time_since_epoch()).count());
+    if (path.held) json.set("reason", path.reason);
+    return json;
 }
 
 // Services ------------------------------------------------------------------------------------------------------
@@ -396,9 +538,25 @@ void Overlay::serve() {
         request.require_streaming();
         for (const auto& [rank, child] : children_) {
             if (child.status != SubtreeStatus::offline)
-                request.respond(Json::object("rank", rank, "status", to_string(child.status), "torpid", false));
+                request.respond(Json::object("rank", rank, "status", to_string(child.status), "torpid", child.torpid));
         }
         monitors_.add(request);
+    });
+    handle_.serve(overlay_protocol::path, [this](Request request) {
+        request.respond(path_json());
+        if (request.streaming()) path_watchers_.add(request);
+    });
+    handle_.serve(Method("overlay.cancel", MethodClass::read, role_user), [this](Request request) {
+        health_watchers_.cancel(request);
+        monitors_.cancel(request);
+        path_watchers_.cancel(request);
+    });
+    handle_.serve(Method("overlay.disconnect-parent", MethodClass::once), [this](Request request) {
+        auto reason = request.json().get<std::string>("reason");
+        if (!upstream_ || !upstream_->link()) throw Error(ENOENT, "there is no link to a parent");
+        environment_.log(LogLevel::crit, "disconnecting: " + reason);
+        upstream_->disconnect(reason);
+        request.respond();
     });
     handle_.serve(Method("overlay.topology", MethodClass::read, role_user), [this](Request request) {
         auto rank = request.json().get<std::uint32_t>("rank");
@@ -422,14 +580,16 @@ void Overlay::serve() {
     handle_.serve(Method("overlay.stats-get", MethodClass::read, role_user), [this](Request request) {
         std::size_t pending = 0;
         for (const auto& [rank, child] : children_) pending += child.link ? child.link->tracker.size() : 0;
+        auto* parent = upstream_ ? upstream_->link() : nullptr;
         request.respond(Json::object("child-count", children_.size(), "child-connected", connected_children().count(),
-                                     "parent-count", parent_ ? 1 : 0, "parent-rpc",
-                                     parent_ ? parent_->tracker.size() : 0, "child-rpc", pending, "interthread",
-                                     Json::object("sendq", 0, "recvq", 0)));
+                                     "parent-count", parent ? 1 : 0, "parent-rpc", parent ? parent->tracker.size() : 0,
+                                     "parent-held", upstream_ ? upstream_->held_count() : 0, "child-rpc", pending,
+                                     "interthread", Json::object("sendq", 0, "recvq", 0)));
     });
     handle_.serve(Method("overlay.disconnect", MethodClass::once, role_user), [this](Request request) {
         health_watchers_.disconnect(request);
         monitors_.disconnect(request);
+        path_watchers_.disconnect(request);
         environment_.on_disconnect(request);
     });
 }

@@ -2,10 +2,12 @@
 // a link that breaks. Runs on the broker's loop.
 #pragma once
 
+#include "broker/overlay/event_ring.hpp"
+#include "broker/overlay/link.hpp"
 #include "broker/overlay/link/transport.hpp"
 #include "broker/overlay/topology.hpp"
+#include "broker/overlay/upstream.hpp"
 #include "broker/router/router.hpp"
-#include "broker/router/rpc_tracker.hpp"
 
 #include <flux/idset.hpp>
 #include <flux/task.hpp>
@@ -40,17 +42,24 @@ public:
         std::uint32_t rank = 0;
         std::string hostname;
         std::string uuid;
-        LinkOptions link;                   ///< how long links may take
+        std::string boot_id;                                  ///< of the host
+        std::optional<std::chrono::nanoseconds> hold_timeout; ///< see Upstream
+        std::size_t hold_limit = 64 << 20;
+        LinkOptions link;
+        std::chrono::nanoseconds torpid_min = std::chrono::seconds(5);  ///< heartbeat of an idle link
+        std::chrono::nanoseconds torpid_max = std::chrono::seconds(30); ///< silence that makes a child torpid; 0: none
         std::function<Json()> hello_answer; ///< what a child needs to know: hostlist and the like
         std::function<bool()> accepting;    ///< false: hellos are refused, the instance is ending
         std::function<std::string(std::uint32_t rank)> host_of;
         std::function<void(LogLevel, const std::string&)> log;
         std::function<void(const Idset& ranks)> on_ranks_gone; ///< these left (lost or in order)
-        std::function<void(const std::string& why)> on_parent_lost;
-        std::function<void(const Request&)> on_disconnect; ///< a client of the service `overlay` is gone
+        std::function<void(std::uint32_t rank, bool torpid)> on_torpid;
+        std::function<void(JsonView answer)> on_resumed; ///< the parent is back and answered hello; open() is next
+        std::function<void(const std::string& why)> on_parent_lost; ///< for good
+        std::function<void(const Request&)> on_disconnect;          ///< a client of the service `overlay` is gone
     };
 
-    Overlay(Loop& loop, Router& router, Handle& handle, Topology topology, Environment environment);
+    Overlay(Loop& loop, Router& router, Handle& handle, Scope& scope, Topology topology, Environment environment);
     ~Overlay();
 
     const Topology& topology() const noexcept { return topology_; }
@@ -60,6 +69,16 @@ public:
     Address listen(const Address& address);
     /// Join the parent there: connect and say hello. \return its answer. \throws Error with the refusal
     Task<Json> join(ParentAddress parent);
+    /// The parent serves: requests go up, those that were held first.
+    void open();
+    /// True while requests go up as they come.
+    bool opened() const noexcept { return upstream_ && upstream_->opened(); }
+    /// The instance ends: what still waits for the parent fails.
+    void give_up(const std::string& why);
+    /// This broker will go and come back: ask the children to hold.
+    void announce_restart();
+    /// Wait until what children have asked is answered.
+    Task<> requests_done(std::chrono::nanoseconds limit);
     /// Say goodbye to the parent, so that it does not take the end of this link for a crash.
     Task<> goodbye();
     /// Wait until no child is connected.
@@ -71,50 +90,67 @@ public:
     std::optional<std::uint32_t> rank_of(const Endpoint& endpoint) const;
 
 private:
-    class Link;
+    using Clock = std::chrono::steady_clock;
     struct Child {
         SubtreeStatus status = SubtreeStatus::offline;
+        bool torpid = false;
         std::string error;
-        std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+        std::string boot_id; ///< of its host
+        Clock::time_point since = Clock::now();
         std::unique_ptr<Link> link;
     };
     void serve();
-    void on_message(Link& link, Message message);
+    std::unique_ptr<Link> make_link(Link::Kind kind, std::unique_ptr<Transport> transport);
+    Json hello() const;
+    void resumed(JsonView answer);
+    void on_parent_message(Link& link, Message message);
+    void on_parent_control(const Message& message);
+    void on_child_message(Link& link, Message message);
     void on_closed(Link& link, const Error& error);
     void on_hello(Link& link, const Message& request);
-    void on_goodbye(Link& link, const Message& request);
+    void welcome(Link& link, const Message& request);
+    void on_goodbye(Link& link);
     void on_subscribe(Link& link, const Message& request);
     void set_child(std::uint32_t rank, SubtreeStatus status, std::string error);
     void child_gone(std::uint32_t rank, SubtreeStatus status, const std::string& why);
+    void set_torpid(std::uint32_t rank, Child& child, bool torpid);
+    void beat();
     void status_changed();
+    void path_changed();
+    Json path_json() const;
     Json health() const;
     Json topology_json(std::uint32_t rank) const;
     Idset subtree(std::uint32_t rank) const;
     void add(Link& link);
     void drop(std::unique_ptr<Link> link);
     void on_gone(const Message& message);
+    std::string name_of(std::uint32_t rank) const;
 
     Loop& loop_;
     Router& router_;
     Handle& handle_;
     Topology topology_;
     Environment environment_;
-    std::vector<std::unique_ptr<LinkListener>> listeners_;
     std::shared_ptr<const LinkKeys> keys_;
+    std::vector<std::unique_ptr<LinkListener>> listeners_;
     ChannelTransport arrivals_; ///< tells of messages that came over a link and are gone, from whatever thread
     std::uint32_t last_link_ = 0;
     std::unordered_map<std::uint32_t, Link*> links_; ///< after hello, by number
     std::map<std::uint32_t, Child> children_;
     std::vector<std::unique_ptr<Link>> strangers_; ///< connected, hello not yet said
-    std::unique_ptr<Link> parent_;
-    std::optional<Message> hello_answer_;
-    Condition hello_done_;
-    bool leaving_ = false;
+    ParentAddress parent_;
+    std::string incarnation_; ///< uuid of the leader that this broker follows
+    std::optional<Upstream> upstream_;
+    EventRing ring_;
+    bool restarting_ = false;
     SubtreeStatus reported_ = SubtreeStatus::unknown;
-    std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+    Clock::time_point since_ = Clock::now();
+    Timer beat_timer_;
     Condition children_changed_;
+    Condition requests_changed_;
     RequestList<int> health_watchers_;
     RequestList<int> monitors_;
+    RequestList<int> path_watchers_;
 };
 
 } // namespace flux::broker

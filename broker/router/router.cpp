@@ -56,7 +56,7 @@ void Router::route(Message message, Endpoint& from) {
     case MessageType::event:
         if (rank_ == 0) {
             publish(std::move(message));
-        } else if (&from == parent()) {
+        } else if (from.parent()) {
             sequence_ = message.sequence();
             distribute(message);
         } else if (auto* above = parent()) {
@@ -105,9 +105,14 @@ void Router::forward_request(Message request, Endpoint& from) {
     } else if (nodeid == rank_) {
         target = service(request.service());
     } else {
-        target = below(nodeid) ? child_towards(nodeid) : parent();
-        // From the parent and not below us: nobody has it.
-        if (!target || target == &from) return fail(request, EHOSTUNREACH);
+        if (below(nodeid)) {
+            auto why = unreachable(nodeid);
+            if (!why.empty() && !request.noresponse()) return fail(request, EHOSTUNREACH, why);
+            target = child_towards(nodeid);
+        } else if (!from.parent()) {
+            target = parent();
+        } // else: from the parent and not below us, nobody has it
+        if (!target) return fail(request, EHOSTUNREACH);
     }
     if (!target) return fail(request, ENOSYS, "No service matching " + request.topic + " is registered");
     deliver(std::move(request), *target);
@@ -170,7 +175,15 @@ std::uint32_t Router::publish(Message event) {
     return sequence_;
 }
 
+void Router::publish_below(Message event) {
+    event.aux1 = sequence_;
+    for (auto& [uuid, endpoint] : endpoints_) {
+        if (!endpoint->parent() && endpoint->subscriptions.matches(event.topic)) deliver(event, *endpoint);
+    }
+}
+
 void Router::distribute(const Message& event) {
+    if (on_event) on_event(event);
     // Delivery queues; nobody comes or goes while this runs.
     for (auto& [uuid, endpoint] : endpoints_) {
         if (endpoint->subscriptions.matches(event.topic)) deliver(event, *endpoint);

@@ -18,7 +18,7 @@ namespace flux::broker {
 /// services.
 class Endpoint {
 public:
-    enum class Kind { local, peer };
+    enum class Kind { local, child, parent };
     Endpoint(std::string uuid, Kind kind) : uuid_(std::move(uuid)), kind_(kind) {}
     virtual ~Endpoint();
     Endpoint(const Endpoint&) = delete;
@@ -26,7 +26,8 @@ public:
 
     virtual void deliver(Message message) = 0;
     const std::string& uuid() const noexcept { return uuid_; }
-    bool peer() const noexcept { return kind_ == Kind::peer; }
+    bool peer() const noexcept { return kind_ != Kind::local; }
+    bool parent() const noexcept { return kind_ == Kind::parent; }
 
     PrefixSet subscriptions;    ///< events it wants
     DisconnectList disconnects; ///< services it has asked something
@@ -64,6 +65,10 @@ public:
     std::function<Endpoint*()> parent = [] { return nullptr; };
     /// True when a rank lies below this broker: then there is no way to it but down.
     std::function<bool(std::uint32_t rank)> below = [](std::uint32_t) { return false; };
+    /// Why a rank below this broker cannot be asked now; empty when it can.
+    std::function<std::string(std::uint32_t rank)> unreachable = [](std::uint32_t) { return std::string(); };
+    /// Told every event that is distributed here.
+    std::function<void(const Message& event)> on_event;
     /// Called when the first of a prefix appears or the last one goes, for the parent's sum.
     std::function<void(const std::string& prefix, bool added)> on_subscription;
     std::function<void(const std::string& service, bool up)> on_service;
@@ -94,6 +99,8 @@ public:
 
     /// Rank 0: number an event and send it to everybody. Returns its sequence.
     std::uint32_t publish(Message event);
+    /// Send an event of this broker's own to those of its subtree, outside the numbering.
+    void publish_below(Message event);
     /// Last sequence seen here.
     std::uint32_t event_sequence() const noexcept { return sequence_; }
     void set_event_sequence(std::uint32_t sequence) noexcept { sequence_ = sequence; }

@@ -54,8 +54,11 @@ public:
     int status = 0;             ///< as wait(2) gives it
     std::vector<IoData> output; ///< its last output
 };
-/// The end of a waitable process, which is dropped by that.
-Reply<WaitResult> wait(Handle& handle, const Server& server, const ProcessName& process);
+/// The end of a waitable process, which is dropped by that. \param keep  until forget(), for who must not lose it with
+/// the answer.
+Reply<WaitResult> wait(Handle& handle, const Server& server, const ProcessName& process, bool keep = false);
+/// Drop a background process that has ended. Await the answer. \throws Error ESRCH, EBUSY
+Call forget(Handle& handle, const Server& server, const ProcessName& process);
 
 /// Signal its process group. Await the answer. \throws Error ESRCH
 Call kill(Handle& handle, const Server& server, const ProcessName& process, int signum);

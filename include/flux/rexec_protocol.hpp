@@ -40,9 +40,11 @@ inline constexpr Method write{"rexec.write", MethodClass::once};
 inline constexpr Method kill{"rexec.kill", MethodClass::once};
 /// To `{rank:i, procs:[{pid:i, cmd:s, label:s, state:s}]}`; state R, or Z: ended and not waited for.
 inline constexpr Method list{"rexec.list", MethodClass::read};
-/// `{pid:i, label?:s}` to `{status:i, output?:[io]}` when a waitable process has ended, which drops it. ESRCH, EINVAL,
-/// EBUSY. A repeat after the answer gets ESRCH.
+/// `{pid:i, label?:s, keep?:b}` to `{status:i, output?:[io]}` when a waitable process has ended, which drops it unless
+/// `keep` is set. ESRCH, EINVAL, EBUSY.
 inline constexpr Method wait{"rexec.wait", MethodClass::read};
+/// `{pid:i, label?:s}`: drop a background process that has ended. ESRCH, EBUSY.
+inline constexpr Method forget{"rexec.forget", MethodClass::read};
 /// Streaming. `{pid:i, label?:s, flags:i}`: `{type:"attached", pid:i, cmd:o}`, then as exec. ENOENT, EBUSY.
 inline constexpr Method attach{"rexec.attach", MethodClass::stream};
 /// `{matchtag:i}`, no response: as if that client had gone, for one request of exec, attach or wait.

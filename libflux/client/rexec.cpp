@@ -24,14 +24,20 @@ Reply<pid_t> start(Handle& handle, const Server& server, const RemoteCommand& co
     return {handle.call(server.topic(exec), std::move(payload), server.options()), decode};
 }
 
-Reply<WaitResult> wait(Handle& handle, const Server& server, const ProcessName& process) {
+Reply<WaitResult> wait(Handle& handle, const Server& server, const ProcessName& process, bool keep) {
     auto decode = [](Message answer) {
         WaitResult result;
         result.status = answer.json().get<int>("status");
         for (auto io : answer.json()["output"].elements()) result.output.push_back(IoData::decode(io));
         return result;
     };
-    return {handle.call(server.topic(rexec_protocol::wait), process.encode(), server.options()), decode};
+    auto payload = process.encode();
+    if (keep) payload.set("keep", true);
+    return {handle.call(server.topic(rexec_protocol::wait), std::move(payload), server.options()), decode};
+}
+
+Call forget(Handle& handle, const Server& server, const ProcessName& process) {
+    return handle.call(server.topic(rexec_protocol::forget), process.encode(), server.options());
 }
 
 Call kill(Handle& handle, const Server& server, const ProcessName& process, int signum) {

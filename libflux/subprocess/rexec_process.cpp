@@ -302,8 +302,14 @@ void RexecProcess::check_complete() {
     auto output = Json::array();
     for (const auto& io : recent_) output.append(io.copy());
     if (!output.empty()) answer.set("output", std::move(output));
+    bool keep = waiter_.json().get_or("keep", false);
     waiter_.respond(std::move(answer));
     waiter_ = {};
+    if (!keep) retire();
+}
+
+void RexecProcess::forget() {
+    if (!background_ || state_ != State::ended || client_ || waiter_) throw Error(EBUSY, "process is in use");
     retire();
 }
 

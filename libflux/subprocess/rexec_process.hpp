@@ -59,6 +59,8 @@ public:
     Part part_of(const Request& request) const noexcept;
     /// \throws Error EBUSY, EINVAL
     void wait(Request request);
+    /// Of one that has ended. \throws Error EBUSY
+    void forget();
     /// \throws Error EBUSY
     void attach(Request request, int flags);
     /// \throws Error when the client broke the rules; the process must be killed.

@@ -241,6 +241,11 @@ struct RexecServer::State : std::enable_shared_from_this<State> {
 
     void wait(const Request& request) { find(request, ESRCH).second->wait(request); }
 
+    void forget(const Request& request) {
+        find(request, ESRCH).second->forget();
+        request.respond();
+    }
+
     void attach(const Request& request) {
         if (!request.streaming()) throw Error(EPROTO, "attach request is missing STREAMING flag");
         int flags = unpack<int>(request, "flags");
@@ -307,7 +312,7 @@ RexecServer::RexecServer(Handle& handle, RexecServerOptions options)
     : state_(std::make_shared<State>(handle, std::move(options))) {}
 
 RexecServer::~RexecServer() {
-    for (const auto* method : {&exec, &write, &kill, &list, &wait, &attach, &cancel, &disconnect})
+    for (const auto* method : {&exec, &write, &kill, &list, &wait, &forget, &attach, &cancel, &disconnect})
         state_->handle.unserve(topic(*method, state_->options.service));
 }
 
@@ -321,6 +326,7 @@ void RexecServer::serve() {
     state_->serve(kill, &State::kill);
     state_->serve(list, &State::list);
     state_->serve(wait, &State::wait);
+    state_->serve(forget, &State::forget);
     state_->serve(attach, &State::attach);
     state_->serve(cancel, &State::cancel);
     state_->serve(disconnect, &State::disconnect);

@@ -10,6 +10,7 @@
 #include <flux/hash.hpp>
 #include <flux/module.hpp>
 #include <flux/running_stats.hpp>
+#include <flux/service_watch.hpp>
 
 #include <fmt/core.h>
 
@@ -66,9 +67,13 @@ public:
         serve(protocol::mark, &ContentSqlite::mark);
         serve(protocol::sweep, &ContentSqlite::sweep);
         co_await add_service(protocol::service);
-        auto self = Json::object("name", name());
-        co_await call(content_protocol::register_backing.topic, std::move(self));
-        registered_ = true;
+        // A cache that is being reloaded may be waiting for this store to write what it has, before its next instance
+        // takes the registration.
+        spawn("register", &ContentSqlite::enrol, this);
+        cache_.emplace(handle(), scope(), "content", [this] { enrolled_.notify_all(); });
+        while (!registered_ && !refusal_ && (cache_->changes() == 0 || cache_->up())) co_await enrolled_.wait();
+        if (refusal_) throw *refusal_;
+        started_ = true;
     }
 
     Task<> stop() override {
@@ -101,6 +106,20 @@ public:
     }
 
 private:
+    Task<> enrol() {
+        try {
+            auto self = Json::object("name", name());
+            co_await call(content_protocol::register_backing.topic, std::move(self));
+            registered_ = true;
+        } catch (const Cancelled&) {
+            throw;
+        } catch (const Error& error) {
+            if (started_) throw;
+            refusal_ = error;
+        }
+        enrolled_.notify_all();
+    }
+
     void open(const std::string& statedir, bool temporary) {
         std::vector<std::string> notices;
         options_ = parse_options(config(), args(), temporary, notices);
@@ -212,7 +231,11 @@ private:
     RunningStats load_time_;
     RunningStats store_time_;
     RunningStats commit_time_;
-    bool registered_ = false;
+    bool registered_ = false; // with the cache
+    bool started_ = false;
+    std::optional<Error> refusal_;
+    std::optional<ServiceWatch> cache_;
+    Condition enrolled_;
 };
 
 } // namespace flux

@@ -324,6 +324,8 @@ Task<> Backing::drain(std::chrono::nanoseconds limit) {
         changed_.notify_all();
     });
     timer.start(limit);
+    // Its registration may be held for the next instance of this cache.
+    if (state_ == State::away) discover();
     auto pending = [&] {
         return (state_ == State::up || state_ == State::away) && !failing_ && (!batch_.empty() || !queue_.empty());
     };

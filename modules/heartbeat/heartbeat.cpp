@@ -4,6 +4,7 @@
 
 #include <flux/heartbeat_protocol.hpp>
 #include <flux/module.hpp>
+#include <flux/overlay_protocol.hpp>
 
 #include <fmt/core.h>
 
@@ -69,7 +70,7 @@ private:
 
     // Time counts only while the parent link is up. A broker that does not tell is taken to be connected.
     Task<> watch_path() {
-        auto path = handle().stream("overlay.path");
+        auto path = handle().stream(overlay_protocol::path.topic);
         try {
             while (auto update = co_await path.next()) {
                 connected_ = update->json().get<std::string_view>("state") == "up";

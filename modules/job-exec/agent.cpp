@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 #include <unistd.h>
 
 namespace flux::job_exec {
@@ -92,7 +93,16 @@ Task<> Agent::rebuild() {
     if (found.empty()) co_return;
     co_await server_is_up();
     auto processes = co_await rexec::list(handle_, server());
-    for (auto& shell : found) adopt(shell.id, shell.launch, std::move(shell.last), processes);
+    std::set<std::string> awaited;
+    for (auto& shell : found) {
+        if (shell.last.state < ShellState::ended) awaited.insert(label_of(shell.id));
+        adopt(shell.id, shell.launch, std::move(shell.last), processes);
+    }
+    // What was noted of these before had not come through to the server.
+    for (const auto& process : processes) {
+        if (process.state == "Z" && process.label.starts_with(label_prefix()) && !awaited.contains(process.label))
+            noted_.push_back(process.label);
+    }
     settle();
 }
 
@@ -237,7 +247,8 @@ void Agent::set_limit(AgentJob& job, double expiration) const {
     job.limit = std::chrono::steady_clock::now() + to_duration(std::max(left, 0.0));
 }
 
-std::string Agent::label_of(JobId id) const { return fmt::format("shell-{}-{}", rank_, id.f58plain()); }
+std::string Agent::label_prefix() const { return fmt::format("shell-{}-", rank_); }
+std::string Agent::label_of(JobId id) const { return label_prefix() + id.f58plain(); }
 
 RemoteCommand Agent::command_of(JobId id, JsonView start) const {
     RemoteCommand remote(start.get<std::vector<std::string>>("argv"));
@@ -293,8 +304,9 @@ Task<> Agent::wait_for_shell(JobId id) {
         std::optional<Error> failure;
         try {
             auto label = label_of(id);
-            auto result = co_await rexec::wait(handle_, server(), label);
+            auto result = co_await rexec::wait(handle_, server(), label, true);
             table_.ended(id, result.status, 0, {}, lines_of(result.output));
+            noted_.push_back(label);
         } catch (const Cancelled&) {
             throw;
         } catch (const Error& error) {
@@ -348,6 +360,8 @@ void Agent::settle_soon() {
 void Agent::settle() {
     settling_ = false;
     save();
+    for (const auto& label : std::exchange(noted_, {}))
+        rexec::forget(handle_, server(), label).then([](const Message&) {});
     for (auto [id, signum] : table_.take_signals()) {
         auto call = rexec::kill(handle_, server(), label_of(id), signum);
         std::move(call).then([](const Message&) {}); // it may have ended
@@ -366,6 +380,7 @@ void Agent::save() {
         try {
             files_->append(table_.report(id));
         } catch (const Error& error) {
+            std::erase(noted_, label_of(id));
             handle_.log(LogLevel::err, fmt::format("{}: shell file, ignoring: {}", id.f58(), error.what()));
         }
     }

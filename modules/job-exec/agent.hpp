@@ -11,6 +11,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace flux::job_exec {
 
@@ -51,6 +53,7 @@ private:
 
     void set_limit(AgentJob& job, double expiration) const;
     RemoteCommand command_of(JobId id, JsonView job) const;
+    std::string label_prefix() const;
     std::string label_of(JobId id) const;
     /// Start a shell, unless there is no command, and wait for its end.
     /// \param again  it may have been started already.
@@ -75,6 +78,7 @@ private:
     Json attributes_ = Json::object();
     Request session_; // hello of the coordinator
     RequestList<Waiting> waiting_;
+    std::vector<std::string> noted_; // labels of ended shells that the server may forget when they are saved
     Timer timer_;
     bool settling_ = false;
     bool server_up_ = false;

@@ -10,6 +10,7 @@
 #include <flux/job_manager_protocol.hpp>
 #include <flux/jobspec.hpp>
 #include <flux/module.hpp>
+#include <flux/overlay_protocol.hpp>
 
 #include <fmt/format.h>
 
@@ -52,10 +53,11 @@ private:
     void submit(Request request);
     Task<> pass_on(Request request);
     void getinfo(Request request);
+    void disconnect(Request request);
+    Task<> watch_path();
     Task<std::uint64_t> start_timestamp();
     void check(Submission& submission);
     void send_batch();
-    void resend();
     void on_answer(const Message& answer);
 
     struct Accepted {
@@ -71,7 +73,7 @@ private:
     std::optional<FluidGenerator> ids_; // none: this rank passes requests on to the one above
     std::deque<Accepted> waiting_;
     std::vector<Accepted> batch_; // in flight
-    Payload batch_payload_;
+    bool held_ = false;           // job-manager is out of reach; who goes meanwhile leaves no job
     std::optional<Timer> retry_;
     std::chrono::milliseconds delay_ = first_delay;
     std::uint64_t defaults_requests_ = 0;
@@ -84,9 +86,11 @@ private:
 Task<> JobIngest::start() {
     serve(protocol::submit, &JobIngest::submit);
     serve(protocol::getinfo, &JobIngest::getinfo);
+    serve(protocol::disconnect, &JobIngest::disconnect);
     policy_.owner = static_cast<std::uint32_t>(std::stoul(attr("security.owner")));
     policy_.allow_root = arg("allow-root-jobs").has_value();
-    retry_.emplace(loop(), [this] { resend(); });
+    retry_.emplace(loop(), [this] { send_batch(); });
+    if (rank() > 0) spawn("watch path", &JobIngest::watch_path, this);
     if (auto list = co_await handle().get_attr("hostlist")) hosts_ = Hostlist::parse(*list);
     auto limit = std::min<std::size_t>(FluidGenerator::max_generator,
                                        std::stoul(arg("max-fluid-generator-id").value_or("16383")));
@@ -112,6 +116,22 @@ Task<std::uint64_t> JobIngest::start_timestamp() {
 void JobIngest::getinfo(Request request) {
     if (!ids_) throw Error(ENOSYS, "this rank makes no job ids");
     request.respond(Json::object("timestamp", ids_->timestamp(Clock::now())));
+}
+
+void JobIngest::disconnect(Request request) {
+    std::erase_if(waiting_, [&](const Accepted& job) {
+        if (!job.request.same_sender(request)) return false;
+        job.request.drop();
+        return true;
+    });
+}
+
+Task<> JobIngest::watch_path() {
+    auto path = handle().stream(overlay_protocol::path.topic);
+    while (auto update = co_await path.next()) {
+        held_ = update->json().get<std::string_view>("state") == "held";
+        send_batch();
+    }
 }
 
 void JobIngest::check(Submission& submission) {
@@ -153,7 +173,7 @@ Task<> JobIngest::pass_on(Request request) {
 }
 
 void JobIngest::send_batch() {
-    if (!batch_.empty() || waiting_.empty()) return;
+    if (!batch_.empty() || waiting_.empty() || held_ || retry_->active()) return;
     auto now = wall_clock();
     auto jobs = Json::array();
     std::size_t bytes = 0;
@@ -163,16 +183,10 @@ void JobIngest::send_batch() {
         auto& submission = job.submission;
         bytes += submission.J.size();
         jobs.append(Json::object("id", job.id, "userid", submission.userid, "urgency", submission.urgency, "t_submit",
-                                 now, "flags", submission.flags, "jobspec", std::move(submission.jobspec), "J",
+                                 now, "flags", submission.flags, "jobspec", submission.jobspec.copy(), "J",
                                  submission.J));
     }
-    batch_payload_ = Payload::from_json(Json::object("jobs", std::move(jobs)));
-    delay_ = first_delay;
-    resend();
-}
-
-void JobIngest::resend() {
-    auto call = handle().call(job_manager_protocol::submit.topic, batch_payload_);
+    auto call = handle().call(job_manager_protocol::submit.topic, Json::object("jobs", std::move(jobs)));
     std::move(call).then([this, alive = std::weak_ptr<char>(alive_)](Message answer) {
         if (alive.lock()) on_answer(answer);
     });
@@ -182,10 +196,13 @@ void JobIngest::on_answer(const Message& answer) {
     int errnum = answer.errnum();
     if (errnum == EHOSTUNREACH || errnum == EAGAIN || errnum == ENOSYS || errnum == ETIMEDOUT) {
         // Its fate is unknown, or nobody was there; job-manager takes a job once, however often it is handed over.
+        waiting_.insert(waiting_.begin(), std::move_iterator(batch_.begin()), std::move_iterator(batch_.end()));
+        batch_.clear();
         retry_->start(delay_);
         delay_ = std::min(delay_ * 2, last_delay);
         return;
     }
+    delay_ = first_delay;
     std::unordered_map<JobId, std::string> errors;
     if (errnum == 0) {
         for (auto error : answer.json()["errors"].elements())
@@ -193,7 +210,6 @@ void JobIngest::on_answer(const Message& answer) {
     }
     auto batch = std::move(batch_);
     batch_.clear();
-    batch_payload_ = Payload();
     for (auto& job : batch) {
         auto error = errors.find(job.id);
         if (errnum != 0)

@@ -4,6 +4,7 @@
 #include <flux/content_protocol.hpp>
 #include <flux/kvs.hpp>
 #include <flux/module.hpp>
+#include <flux/overlay_protocol.hpp>
 
 #include <fmt/format.h>
 
@@ -48,6 +49,7 @@ struct Watcher {
     std::int64_t sequence = -1;   // of the version that was looked at last; -1: none yet
     std::deque<Version> versions; // to be looked at
     bool created = false;         // the namespace has come to be
+    bool again = false;           // the versions are those of another leader: look anew
     bool over = false;
     Condition changed;
 };
@@ -80,7 +82,8 @@ public:
         serve(protocol::lookup, &KvsWatch::lookup);
         serve(protocol::cancel, &KvsWatch::cancel);
         serve(protocol::disconnect, &KvsWatch::disconnect);
-        co_return;
+        auto on_resync = [this](const Message&) { resync(); };
+        co_await handle().subscribe(overlay_protocol::resync_event, on_resync);
     }
 
     std::optional<Json> park(const Request& request) override {
@@ -201,13 +204,12 @@ private:
             while (!monitor->subscribed) co_await monitor->changed.wait();
             co_await first_look(watcher, monitor);
             while (!watcher->over) {
-                if (watcher->versions.empty()) {
+                if (std::exchange(watcher->again, false))
+                    co_await first_look(watcher, monitor);
+                else if (watcher->versions.empty())
                     co_await watcher->changed.wait();
-                    continue;
-                }
-                auto version = watcher->versions.front();
-                watcher->versions.pop_front();
-                if (version.root.sequence > watcher->sequence) co_await look(watcher, version.root, version.cause);
+                else
+                    co_await look_at_next(watcher);
             }
         } catch (const Cancelled&) {
             throw;
@@ -217,6 +219,17 @@ private:
         if (watcher->over) co_return;
         if (failure) watcher->request.fail(*failure);
         remove(watcher);
+    }
+
+    Task<> look_at_next(WatcherPtr watcher) {
+        auto version = watcher->versions.front();
+        watcher->versions.pop_front();
+        if (version.root.sequence <= watcher->sequence) co_return;
+        try {
+            co_await look(watcher, version.root, version.cause);
+        } catch (const Error&) {
+            if (!watcher->again) throw; // else: a version that the leader of now may not have
+        }
     }
 
     // At what the namespace is now; where it is not there yet, wait for it if so wanted.
@@ -346,6 +359,19 @@ private:
             if (watcher->progress.in_pieces()) watcher->versions.clear();
             watcher->versions.emplace_back(root, named ? Cause::named : Cause::changed);
             watcher->changed.notify_all();
+        }
+    }
+
+    // The leader may be another one, with other versions: watchers go on by content.
+    void resync() {
+        for (const auto& [name, monitor] : monitors_) {
+            monitor->root.reset();
+            for (const auto& watcher : monitor->watchers) {
+                if (watcher->sequence < 0) continue;
+                watcher->versions.clear();
+                watcher->resumed = watcher->again = true;
+                watcher->changed.notify_all();
+            }
         }
     }
 

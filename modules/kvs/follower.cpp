@@ -25,7 +25,8 @@ kvs::Root read_root(JsonView payload) {
 } // namespace
 
 Task<NamespacePtr> Follower::follow(std::string name) {
-    if (auto known = namespaces_.find(name)) co_return known;
+    auto known = namespaces_.find(name);
+    if (known && !stale_.contains(name)) co_return known;
     auto& slot = fetches_[name];
     bool first = !slot;
     if (first) slot = std::make_shared<Fetch>();
@@ -42,11 +43,14 @@ Task<NamespacePtr> Follower::follow(std::string name) {
 
 Task<> Follower::fetch(std::string name, std::shared_ptr<Fetch> fetch) {
     forget_unused();
+    auto known = namespaces_.find(name);
     try {
         // Events first: whatever the answer does not have yet comes after it or is noted meanwhile.
-        auto on_event = [this](const Message& event) { this->on_event(event); };
-        auto subscribed = handle_.subscribe(event_prefix(name), std::move(on_event));
-        co_await subscribed;
+        if (!known) {
+            auto on_event = [this](const Message& event) { this->on_event(event); };
+            auto subscribed = handle_.subscribe(event_prefix(name), std::move(on_event));
+            co_await subscribed;
+        }
         auto query = Json::object("namespace", name, "flags", 0);
         auto options = CallOptions().upstream();
         auto response = co_await handle_.call(protocol::getroot.topic, std::move(query), options);
@@ -54,18 +58,41 @@ Task<> Follower::fetch(std::string name, std::shared_ptr<Fetch> fetch) {
         if (fetch->removed) throw Error(ENOTSUP);
         auto root = read_root(payload);
         if (fetch->newest && fetch->newest->sequence > root.sequence) root = *fetch->newest;
-        namespaces_.add(std::make_shared<Namespace>(
-            name, static_cast<std::uint32_t>(payload.get<std::int32_t>("owner")), payload.get<int>("flags"), root));
+        stale_.erase(name);
+        if (known)
+            known->set_root(root);
+        else
+            namespaces_.add(std::make_shared<Namespace>(
+                name, static_cast<std::uint32_t>(payload.get<std::int32_t>("owner")), payload.get<int>("flags"), root));
         last_update_[name] = std::chrono::steady_clock::now();
     } catch (const Cancelled&) {
         throw;
     } catch (const Error& error) {
         fetch->failure = error;
-        handle_.unsubscribe(event_prefix(name));
+        if (!known)
+            handle_.unsubscribe(event_prefix(name));
+        else if (error.errnum() == ENOTSUP)
+            forget(name);
     }
     fetches_.erase(name);
     fetch->over = true;
     fetch->done.notify_all();
+}
+
+void Follower::resync(Scope& scope) {
+    for (auto& [name, fetch] : fetches_) fetch->newest.reset();
+    for (const auto& [name, name_space] : namespaces_.all()) stale_.insert(name);
+    for (const auto& name : stale_) scope.spawn("refresh", &Follower::refresh, this, name);
+}
+
+Task<> Follower::refresh(Follower* self, std::string name) {
+    try {
+        co_await self->follow(name);
+    } catch (const Cancelled&) {
+        throw;
+    } catch (const Error&) {
+        // It is gone, or tried again when it is used.
+    }
 }
 
 Task<> Follower::commit(Request request) {
@@ -102,7 +129,7 @@ void Follower::on_setroot(const std::string& name, const kvs::Root& root) {
     last_update_[name] = std::chrono::steady_clock::now();
     if (name_space->paused)
         name_space->held = root;
-    else if (root.sequence == 0 || root.sequence > name_space->root.sequence)
+    else if (!stale_.contains(name) && (root.sequence == 0 || root.sequence > name_space->root.sequence))
         name_space->set_root(root);
 }
 
@@ -114,6 +141,7 @@ void Follower::on_removed(const std::string& name) {
 
 void Follower::forget(const std::string& name) {
     namespaces_.remove(name);
+    stale_.erase(name);
     last_update_.erase(name);
     handle_.unsubscribe(event_prefix(name));
 }

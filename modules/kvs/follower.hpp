@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace flux::kvs_store {
@@ -16,6 +17,10 @@ namespace flux::kvs_store {
 class Follower {
 public:
     Follower(Handle& handle, NamespaceTable& namespaces) : handle_(handle), namespaces_(namespaces) {}
+
+    /// The way to the leader is another one, and so may be the leader: what it has holds, whatever its versions. Until
+    /// that is known, who uses a namespace waits.
+    void resync(Scope& scope);
 
     /// The namespace, followed from now on. \throws Error ENOTSUP when there is none.
     Task<NamespacePtr> follow(std::string name);
@@ -32,6 +37,7 @@ private:
         bool removed = false;
     };
     Task<> fetch(std::string name, std::shared_ptr<Fetch> fetch);
+    static Task<> refresh(Follower* self, std::string name);
     void on_event(const Message& event);
     void on_setroot(const std::string& name, const kvs::Root& root);
     void on_removed(const std::string& name);
@@ -41,6 +47,7 @@ private:
     Handle& handle_;
     NamespaceTable& namespaces_;
     std::map<std::string, std::shared_ptr<Fetch>> fetches_; // under way
+    std::set<std::string> stale_;                           // followed, to be fetched anew
     std::map<std::string, std::chrono::steady_clock::time_point> last_update_;
 };
 

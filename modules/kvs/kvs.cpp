@@ -8,6 +8,7 @@
 #include <flux/duration.hpp>
 #include <flux/kvs_protocol.hpp>
 #include <flux/module.hpp>
+#include <flux/overlay_protocol.hpp>
 #include <flux/treeobj.hpp>
 
 #include <fmt/chrono.h>
@@ -65,6 +66,8 @@ public:
         serve(protocol::disconnect, &Kvs::disconnect);
         if (rank() != 0) {
             serve(protocol::commit, &Kvs::forward_commit);
+            auto on_resync = [this](const Message&) { follower_.resync(scope()); };
+            co_await handle().subscribe(overlay_protocol::resync_event, on_resync);
             co_return;
         }
         serve(protocol::commit, &Kvs::commit);

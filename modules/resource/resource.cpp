@@ -13,6 +13,7 @@
 #include <flux/job_manager_protocol.hpp>
 #include <flux/kvs.hpp>
 #include <flux/module.hpp>
+#include <flux/overlay_protocol.hpp>
 #include <flux/parse_integer.hpp>
 #include <flux/resource_config.hpp>
 #include <flux/resource_protocol.hpp>
@@ -60,10 +61,11 @@ public:
         options_->add_arguments(args());
         recovery_ = has_attr("broker.recovery-mode");
         if (recovery_) options_->noverify = true;
-        if (rank() == 0)
-            co_await start_leader();
-        else
-            start_follower();
+        if (rank() == 0) co_return co_await start_leader();
+        start_follower();
+        // A leader that has lost its store asks nobody.
+        auto on_resync = [this](const Message&) { reduction_->add(local()); };
+        co_await handle().subscribe(overlay_protocol::resync_event, on_resync);
     }
 
     Task<> stop() override {

@@ -1,0 +1,270 @@
+#include "broker/overlay/upstream.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace flux::broker {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Between attempts to reach the parent.
+constexpr std::chrono::milliseconds first_delay(50), last_delay(1000);
+// The log tells this often that the parent is still being looked for.
+constexpr auto log_period = 10s;
+// How long the answer to hello may take.
+constexpr auto hello_limit = 10s;
+
+// Services of a parent that has joined its instance but does not serve it yet.
+constexpr std::array<std::string_view, 4> early_services{"config", "groups", "overlay", "state-machine"};
+
+bool needs_a_person(int errnum) {
+    constexpr std::array refusals{EINVAL, EEXIST, EPERM, EACCES, EPROTO, EKEYREJECTED};
+    return std::find(refusals.begin(), refusals.end(), errnum) != refusals.end();
+}
+
+} // namespace
+
+class Upstream::Hold final : public Endpoint {
+public:
+    explicit Hold(Upstream& upstream) : Endpoint("hold", Kind::parent), upstream_(upstream) {}
+    void deliver(Message message) override {
+        auto* link = upstream_.link();
+        bool early = std::find(early_services.begin(), early_services.end(), message.service()) != early_services.end();
+        if (link && message.type == MessageType::request && early)
+            link->deliver(std::move(message));
+        else
+            upstream_.held_.add(std::move(message));
+    }
+
+private:
+    Upstream& upstream_;
+};
+
+Upstream::Upstream(Loop& loop, Router& router, Scope& scope, Environment environment)
+    : loop_(loop),
+      router_(router),
+      scope_(scope),
+      environment_(std::move(environment)),
+      held_(environment_.hold_limit, [this](const Message& request, int errnum,
+                                            const std::string& text) { router_.fail(request, errnum, text); }),
+      hold_(std::make_unique<Hold>(*this)),
+      hold_timer_(loop, [this] { end(Error(ETIMEDOUT, fmt::format("{} did not come back", parent_text())), false); }) {
+    path_.rank = environment_.parent;
+}
+
+Upstream::~Upstream() {
+    if (link()) router_.remove(*link_);
+}
+
+std::string Upstream::parent_text() const {
+    return fmt::format("{} (rank {})", environment_.parent_host, environment_.parent);
+}
+
+Endpoint* Upstream::endpoint() noexcept {
+    if (open_) return link();
+    return joined_once_ && !ended_ ? hold_.get() : nullptr;
+}
+
+// Reaching the parent -------------------------------------------------------------------------------------------
+
+Task<Json> Upstream::join() {
+    auto answer = co_await search();
+    joined_once_ = true;
+    open_ = true;
+    co_return answer;
+}
+
+/// Try until the parent has answered hello. \throws Error with a refusal
+Task<Json> Upstream::search() {
+    auto delay = first_delay;
+    std::optional<std::chrono::steady_clock::time_point> told;
+    for (;;) {
+        std::string why;
+        try {
+            auto answer = co_await attempt();
+            if (told) environment_.log(LogLevel::info, fmt::format("overlay: reached {}", parent_text()));
+            co_return answer;
+        } catch (const Cancelled&) {
+            throw;
+        } catch (const Error& error) {
+            if (needs_a_person(error.errnum()) || environment_.hold_timeout == 0ns) throw;
+            why = error.what();
+        }
+        auto now = std::chrono::steady_clock::now();
+        if (!told || now - *told >= log_period) {
+            environment_.log(LogLevel::notice, fmt::format("overlay: waiting for {}: {}", parent_text(), why));
+            told = now;
+        }
+        co_await sleep_for(delay);
+        delay = std::min(delay * 2, last_delay);
+    }
+}
+
+Task<Json> Upstream::attempt() {
+    auto transport = co_await environment_.connect();
+    link_ = environment_.make_link(std::move(transport));
+    link_->rank = environment_.parent;
+    hello_answer_.reset();
+    link_->start([this](Link& link, Message message) { on_message(link, std::move(message)); },
+                 [this](Link& link, const Error& error) { on_closed(link, error); });
+    auto hello = Message::request("overlay.hello");
+    hello.payload = Payload::from_json(environment_.hello());
+    link_->send(std::move(hello));
+    Timer limit(loop_, [this] {
+        link_.reset();
+        hello_done_.notify_all();
+    });
+    limit.start(hello_limit);
+    while (link_ && !hello_answer_) co_await hello_done_.wait();
+    limit.stop();
+    if (!hello_answer_) throw Error(EHOSTUNREACH, "the link was closed before hello was answered");
+    if (hello_answer_->errnum()) {
+        Error refusal(hello_answer_->errnum(), hello_answer_->error_text());
+        link_.reset();
+        throw refusal;
+    }
+    if (!link_) throw Error(ECONNRESET, "the link was closed when hello was answered");
+    auto answer = hello_answer_->json().copy();
+    environment_.parent_host = answer.get_or("hostname", environment_.parent_host);
+    link_->set_uuid(answer.get<std::string>("uuid"));
+    link_->joined = true;
+    link_->repeats = environment_.hold_timeout != 0ns;
+    environment_.on_joined(*link_);
+    co_return answer;
+}
+
+void Upstream::on_message(Link& link, Message message) {
+    link.last_received = std::chrono::steady_clock::now();
+    if (link.joined) return environment_.on_message(link, std::move(message));
+    if (message.type != MessageType::response || message.topic != "overlay.hello") return;
+    hello_answer_ = std::move(message);
+    hello_done_.notify_all();
+}
+
+void Upstream::on_closed(Link& link, const Error& error) {
+    if (!link.joined) {
+        // It may be gone from its own callback only when that has returned.
+        loop_.post([closed = std::shared_ptr<Link>(std::move(link_))] {});
+        hello_done_.notify_all();
+        return;
+    }
+    lost(path_.held && !open_ && !path_.reason.empty() ? path_.reason
+                                                       : std::string("lost connection: ") + error.what());
+}
+
+// Hold and resume -----------------------------------------------------------------------------------------------
+
+void Upstream::lost(const std::string& reason) {
+    std::shared_ptr<Link> link(std::move(link_));
+    auto pending = link->tracker.take_all();
+    router_.remove(*link);
+    environment_.on_link_lost(*link);
+    loop_.post([link] {});
+    bool hold = !leaving_ && !ended_ && environment_.hold_timeout != 0ns;
+    open_ = false;
+    std::vector<Message> again;
+    for (auto& [request, whole, answering, number] : pending) {
+        if (hold && whole)
+            again.push_back(std::move(request));
+        else
+            router_.fail(request, EHOSTUNREACH,
+                         hold ? fmt::format("{}: lost contact with {}, outcome unknown", request.topic, parent_text())
+                              : "overlay disconnect");
+    }
+    if (!hold) {
+        if (!leaving_) end(Error(EHOSTUNREACH, "lost connection to the parent"), false);
+        return;
+    }
+    held_.put_back(std::move(again));
+    environment_.log(LogLevel::err, fmt::format("overlay: {}: {}, holding", parent_text(), reason));
+    set_path(true, environment_.parent, reason);
+    if (environment_.hold_timeout && !hold_timer_.active()) hold_timer_.start(*environment_.hold_timeout);
+    scope_.spawn("resume", &Upstream::resume, this);
+}
+
+Task<> Upstream::resume(Upstream* self) {
+    std::optional<Error> refusal;
+    try {
+        auto answer = co_await self->search();
+        self->hold_timer_.stop();
+        self->environment_.on_resumed(answer);
+    } catch (const Cancelled&) {
+        throw;
+    } catch (const Error& error) {
+        refusal = error;
+    }
+    if (refusal) self->end(*refusal, true);
+}
+
+void Upstream::open() {
+    if (open_ || !link()) return;
+    open_ = true;
+    auto waiting = held_.take_all();
+    environment_.log(LogLevel::notice,
+                     fmt::format("overlay: {} serves again, {} messages had waited", parent_text(), waiting.size()));
+    for (auto& message : waiting) link_->deliver(std::move(message));
+    set_path(false, environment_.parent, {});
+}
+
+void Upstream::pause(const std::string& reason) {
+    if (ended_ || environment_.hold_timeout == 0ns) return;
+    open_ = false;
+    set_path(true, environment_.parent, reason);
+}
+
+void Upstream::end(const Error& why, bool by_refusal) {
+    if (std::exchange(ended_, true)) return;
+    hold_timer_.stop();
+    held_.fail_all(EHOSTUNREACH, why.what());
+    environment_.on_ended(why, by_refusal);
+}
+
+void Upstream::end(const Error& why) {
+    end(why, false);
+    if (link()) disconnect(why.what());
+}
+
+void Upstream::disconnect(const std::string& reason) {
+    if (link()) lost(reason);
+}
+
+void Upstream::give_up(const std::string& why) {
+    environment_.hold_timeout = 0ns;
+    if (open_ || ended_) return;
+    ended_ = true;
+    scope_.abort();
+    hold_timer_.stop();
+    held_.fail_all(EHOSTUNREACH, why);
+}
+
+void Upstream::leave(std::chrono::nanoseconds limit) {
+    leaving_ = true;
+    if (!link()) return;
+    auto request = Message::request("overlay.goodbye");
+    request.set(flag_noresponse);
+    link_->send(std::move(request));
+    link_->flush(limit);
+}
+
+void Upstream::set_path_above(std::uint32_t status) {
+    if (!open_) return;
+    if (status == 0)
+        set_path(false, environment_.parent, {});
+    else
+        set_path(true, status - 1, fmt::format("rank {} is out of reach of the brokers above", status - 1));
+}
+
+void Upstream::set_path(bool held, std::uint32_t rank, std::string reason) {
+    if (path_.held == held && path_.rank == rank && path_.reason == reason) return;
+    if (path_.held != held) path_.since = std::chrono::system_clock::now();
+    path_.held = held;
+    path_.rank = rank;
+    path_.reason = std::move(reason);
+    environment_.on_path();
+}
+
+} // namespace flux::broker
