@@ -14,7 +14,7 @@ class JobExec final : public Module {
 public:
     explicit JobExec(ModuleContext& context)
         : Module(context),
-          settings_(Settings::decode(config(), args())),
+          settings_(Settings::decode(config(), args(), configured())),
           agent_(handle(), scope(), rank(), settings_) {}
 
     Task<> start() override {
@@ -31,7 +31,7 @@ public:
     }
 
     void config_changed(JsonView config) override {
-        settings_ = Settings::decode(config, args());
+        settings_ = Settings::decode(config, args(), configured());
         agent_.configure();
     }
 
@@ -48,6 +48,9 @@ public:
     void resume(Request request, JsonView) override { agent_.resume_session(std::move(request)); }
 
 private:
+    // Brokers of a configured instance come back.
+    bool configured() const { return attr("broker.boot-method") == "config"; }
+
     // Clients ask their own broker; the coordinator is on rank 0.
     Task<> forward(Request request) {
         auto options = CallOptions().rank(0).credentials(request.credentials());

@@ -98,8 +98,12 @@ std::string describe_signal(int signum) {
     return text ? text : "signal " + std::to_string(signum);
 }
 
-Settings Settings::decode(JsonView config, const std::vector<std::string>& arguments) {
+Settings Settings::decode(JsonView config, const std::vector<std::string>& arguments, bool configured) {
     Settings settings;
+    if (configured) {
+        settings.broker_grace = std::chrono::minutes(1);
+        settings.rejoin_timeout = std::chrono::minutes(10);
+    }
     settings.job_shell = paths::libexecdir() + "/flux-shell";
     settings.term_signal = SIGTERM;
     settings.kill_signal = SIGKILL;

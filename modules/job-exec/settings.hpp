@@ -16,8 +16,9 @@ public:
     Settings() {}
     /// \param config     the whole configuration
     /// \param arguments  of the module, `key=value`; they win.
+    /// \param configured whether brokers of the instance come back: decides what is waited for by default.
     /// \throws Error EINVAL naming the key.
-    static Settings decode(JsonView config, const std::vector<std::string>& arguments);
+    static Settings decode(JsonView config, const std::vector<std::string>& arguments, bool configured = false);
     /// As `stats-get` shows them.
     Json to_json() const;
 

@@ -1,0 +1,158 @@
+#!/usr/bin/env bats
+# The leader of a configured instance goes and comes back: the others hold on, and nothing is lost.
+load lib/common
+load lib/cluster
+bats_require_minimum_version 1.5.0
+
+teardown() {
+    for rank in "${!PIDS[@]}"; do kill -9 "${PIDS[$rank]}" 2>/dev/null || true; done
+    [ -z "${DEBUG_LOGS:-}" ] || tail -n 30 log.*
+    cd / && rm -rf "$TEST_TMP"
+}
+
+rounds() { if [ "${FLUX_SOAK:-}" = full ]; then echo "$1"; else echo "$2"; fi; }
+
+@test "brokers come up in any order" {
+    cluster 4
+    for round in $(seq "$(rounds 20 5)"); do
+        for rank in $(shuf -i 0-3); do broker "$rank"; done
+        is_up
+        [ "$(on 3 flux getattr size)" = 4 ]
+        cluster_down
+    done
+}
+
+# What somebody does on rank 3 while the leader is away, and a job on ranks 1 and 2 that lives through it.
+# away SIGNAL
+away() {
+    on 3 flux kvs put kept=yes
+    [ "$(on 3 flux kvs get kept)" = yes ]
+    id=$(on 3 flux submit -N2 -n2 --requires=rank:1-2 bash -c 'for i in $(seq 100); do echo "$FLUX_TASK_RANK $i"; done
+        cat '"$PWD"'/gate; for i in $(seq 101 200); do echo "$FLUX_TASK_RANK $i"; done')
+    on 3 flux job wait-event "$id" start >start.event
+    on 3 flux job wait-event "$id" finish >finish.event & finish=$!
+    gone 0 "$1"
+    # What needs no leader works.
+    [ "$(on 3 flux getattr size)" = 4 ]
+    on 3 flux dmesg >/dev/null
+    [ "$(on 3 flux kvs get kept)" = yes ]
+    # What needs one waits and says for whom.
+    on 3 flux kvs put held=1 2>put.err & put=$!
+    on 3 flux jobs -no '{id} {status_abbrev}' >jobs.out 2>jobs.err & jobs=$!
+    on 3 flux submit --job-name=dropped true 2>submit.err & submit=$!
+    for file in put submit; do
+        timeout 10 tail -n +1 -F "$file.err" 2>/dev/null | grep -m1 -q 'waiting for node0 (rank 0)'
+    done
+    pkill -INT -P "$submit" flux || kill -INT "$submit"
+    wait "$submit" || true
+    echo go >gate & echo go >gate &
+    broker 0
+    is_up
+    wait "$put"; wait "$jobs"; wait "$finish"
+    [ "$(on 3 flux kvs get held)" = 1 ]
+    grep -q "$id" jobs.out
+    grep -q 'status=0' finish.event
+    on 3 flux job attach "$id" >lines
+    for task in 0 1; do
+        seq 200 | sed "s/^/$task /" | diff - <(grep "^$task " lines)
+    done
+    on 3 flux job eventlog "$id" | { ! grep exception; }
+    [ -z "$(on 3 flux jobs -a -no '{id}' --name=dropped)" ]
+}
+
+@test "the leader is stopped and started: clients wait, jobs go on" {
+    cluster 4
+    mkfifo gate
+    for rank in 0 1 2 3; do broker "$rank"; done
+    is_up
+    for round in $(seq "$(rounds 50 3)"); do away TERM; done
+    cluster_down
+}
+
+@test "the leader is killed and started: clients wait, jobs go on" {
+    cluster 4
+    mkfifo gate
+    for rank in 0 1 2 3; do broker "$rank"; done
+    is_up
+    for round in $(seq "$(rounds 50 3)"); do away KILL; done
+    cluster_down
+}
+
+@test "a leader with an older store: what it has is what all have" {
+    cluster 3
+    for rank in 0 1 2; do broker "$rank"; done
+    is_up
+    on 2 flux kvs put a=old
+    gone 0 TERM
+    cp -r state older
+    broker 0; is_up
+    for i in 1 2 3; do on 2 flux kvs put a=new b=$i; done
+    [ "$(on 1 flux kvs get a)" = new ]
+    on 1 flux kvs get --watch --count=2 a >watched & watch=$!
+    timeout 10 tail -n +1 -F watched 2>/dev/null | grep -m1 -q new
+    gone 0 KILL
+    rm -r state; mv older state
+    broker 0; is_up
+    wait "$watch"
+    [ "$(cat watched)" = "new
+old" ]
+    for rank in 0 1 2; do
+        [ "$(on "$rank" flux kvs get a)" = old ]
+        ! on "$rank" flux kvs get b
+    done
+    on 2 flux kvs put b=again
+    [ "$(on 1 flux kvs get b)" = again ]
+    cluster_down
+}
+
+@test "a client that dies with the leader takes its processes along" {
+    cluster 2
+    broker 0; broker 1; is_up
+    mkfifo started
+    on 0 flux exec -r1 bash -c "echo \$\$ >$PWD/started; exec sleep inf" & client=$!
+    read -r pid <started
+    kill -9 "$client"
+    gone 0 KILL
+    broker 0; is_up
+    timeout 5 tail --pid="$pid" -f /dev/null
+    cluster_down
+}
+
+@test "who may not join is told why, and so is the log of the parent" {
+    cluster 3
+    broker 0; broker 1; broker 2; is_up
+    # A rank that is taken.
+    run timeout 5 flux broker -c conf -Shostname=node1 -Srundir="$PWD/other" true
+    echo "$output"; [ "$status" -eq 1 ]; [[ "$output" == *"rank 1 is here already, from node1 (rank 1)"* ]]
+    grep -q 'refused hello of .*rank 1 is here already' log.0
+    # Another key.
+    gone 2 KILL
+    mkdir wrong; flux keygen wrong/cert
+    sed "s|$PWD/cert|$PWD/wrong/cert|" conf/flux.toml >wrong/flux.toml
+    run timeout 5 flux broker -c wrong/flux.toml -Shostname=node2 -Srundir="$PWD/other" true
+    echo "$output"; [ "$status" -eq 1 ]; [[ "$output" == *"key"* ]]
+    grep -q 'refused .*key' log.0
+    cluster_down
+}
+
+@test "a broker that does not answer is torpid, and no job ends for it" {
+    cluster 4 '[tbon]' 'torpid_min = "0.2s"' 'torpid_max = "1s"'
+    for rank in 0 1 2 3; do broker "$rank"; done
+    is_up
+    id=$(on 0 flux submit --requires=rank:2 sleep 300)
+    on 0 flux job wait-event "$id" start >/dev/null
+    kill -STOP "${PIDS[2]}"
+    FLUX_URI=local://$PWD/run/local-0 timeout 10 flux overlay status --wait=degraded --timeout=0.1s >/dev/null 2>&1 || true
+    run on 0 flux ping --count=1 2
+    echo "$output"; [ "$status" -ne 0 ]; [[ "$output" == *"node2 (rank 2) is unresponsive"* ]]
+    run on 0 flux exec -r2 true
+    echo "$output"; [ "$status" -ne 0 ]; [[ "$output" == *"node2"* ]]
+    on 0 flux run --requires=rank:1 true
+    kill -CONT "${PIDS[2]}"
+    on 0 flux exec -r1,3 true
+    timeout 10 bash -c 'until FLUX_URI=local://run/local-0 flux exec -r2 true 2>/dev/null; do :; done'
+    on 0 flux job eventlog "$id" | { ! grep exception; }
+    on 0 flux cancel "$id"
+    on 0 flux job wait-event "$id" clean >/dev/null
+    cluster_down
+}
