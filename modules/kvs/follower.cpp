@@ -80,6 +80,7 @@ Task<> Follower::fetch(std::string name, std::shared_ptr<Fetch> fetch) {
 }
 
 void Follower::resync(Scope& scope) {
+    held_ = false;
     for (auto& [name, fetch] : fetches_) fetch->newest.reset();
     for (const auto& [name, name_space] : namespaces_.all()) stale_.insert(name);
     for (const auto& name : stale_) scope.spawn("refresh", &Follower::refresh, this, name);
@@ -126,6 +127,7 @@ void Follower::on_setroot(const std::string& name, const kvs::Root& root) {
     if (fetch != fetches_.end()) fetch->second->newest = root;
     auto name_space = namespaces_.find(name);
     if (!name_space) return;
+    if (held_) return;
     last_update_[name] = std::chrono::steady_clock::now();
     if (name_space->paused)
         name_space->held = root;

@@ -18,12 +18,14 @@ class Follower {
 public:
     Follower(Handle& handle, NamespaceTable& namespaces) : handle_(handle), namespaces_(namespaces) {}
 
-    /// The way to the leader is another one, and so may be the leader: what it has holds, whatever its versions. Until
+    /// The way to the leader is open again, and it may be another one: what it has holds, whatever its versions. Until
     /// that is known, who uses a namespace waits.
     void resync(Scope& scope);
 
     /// The namespace, followed from now on. \throws Error ENOTSUP when there is none.
     Task<NamespacePtr> follow(std::string name);
+    /// While the way to the leader is held: what it still publishes is not followed, as nothing of it could be read.
+    void hold() noexcept { held_ = true; }
     /// Have rank 0 make a commit; it is answered when this rank has its version.
     Task<> commit(Request request);
 
@@ -47,7 +49,8 @@ private:
     Handle& handle_;
     NamespaceTable& namespaces_;
     std::map<std::string, std::shared_ptr<Fetch>> fetches_; // under way
-    std::set<std::string> stale_;                           // followed, to be fetched anew
+    bool held_ = false;
+    std::set<std::string> stale_; // followed, to be fetched anew
     std::map<std::string, std::chrono::steady_clock::time_point> last_update_;
 };
 

@@ -68,6 +68,7 @@ public:
             serve(protocol::commit, &Kvs::forward_commit);
             auto on_resync = [this](const Message&) { follower_.resync(scope()); };
             co_await handle().subscribe(overlay_protocol::resync_event, on_resync);
+            spawn("watch path", &Kvs::watch_path, this);
             co_return;
         }
         serve(protocol::commit, &Kvs::commit);
@@ -237,6 +238,18 @@ private:
     }
 
     void commit(Request request) { committer_->commit(std::move(request)); }
+    Task<> watch_path() {
+        auto path = handle().stream(overlay_protocol::path.topic);
+        bool held = false;
+        while (auto update = co_await path.next()) {
+            bool before = std::exchange(held, update->json().get<std::string_view>("state") == "held");
+            if (held)
+                follower_.hold();
+            else if (before)
+                follower_.resync(scope());
+        }
+    }
+
     Task<> forward_commit(Request request) { co_await follower_.commit(std::move(request)); }
     void keep_versions(Request request) { kept_ = std::move(request); }
     void namespace_create(Request request) { committer_->create(std::move(request)); }
@@ -270,10 +283,9 @@ private:
     // Their parts ---------------------------------------------------------------------------------------------------
 
     Task<NamespacePtr> known(std::string name) {
+        if (rank() != 0) co_return co_await follower_.follow(std::move(name));
         auto name_space = namespaces_.find(name);
-        if (name_space) co_return name_space;
-        if (rank() == 0) throw Error(ENOTSUP);
-        name_space = co_await follower_.follow(std::move(name));
+        if (!name_space) throw Error(ENOTSUP);
         co_return name_space;
     }
 

@@ -20,7 +20,7 @@ broker() {
     local rank=$1
     shift
     FLUX_DISABLE_JOB_CLEANUP=1 flux broker -c conf -Shostname="node$rank" -Srundir="$PWD/run" \
-        -Sstatedir="$PWD/state" "$@" bash -c 'echo up >&7; read -r <&8' 2>>"log.$rank" 9>&- &
+        -Sstatedir="$PWD/state" "$@" bash -c 'echo up >&7; read -r <&8' 2>>"log.$rank" &
     PIDS[rank]=$!
 }
 
