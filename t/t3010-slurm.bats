@@ -6,8 +6,11 @@ bats_require_minimum_version 1.5.0
 teardown() {
     local each
     for each in "${daemons[@]}"; do kill "$each" && wait "$each" || true; done
-    if [ -e munged.pid ]; then kill "$(<munged.pid)"; fi
-    cd / && rm -rf "$TEST_TMP"
+    if [ -e munged.pid ]; then
+        each=$(<munged.pid)
+        kill "$each" && timeout 10 tail --pid="$each" -f /dev/null
+    fi
+    cd / && { rm -rf "$TEST_TMP" || rm -rf "$TEST_TMP"; } # steps that end may still write
 }
 
 start_slurm() {

@@ -15,6 +15,11 @@ public:
     Task<> init() override {
         options_ = PtyOptions::read(shell().option("pty"), shell().info().ntasks);
         if (options_.added_first) shell().log(Level::warning, "pty", "added task 0 to pty.ranks: it is interactive");
+        if (shell().standalone() && options_.interactive) {
+            shell().log(Level::warning, "pty", "nobody can attach to a shell without an instance: not interactive");
+            options_.interactive = false;
+            options_.capture = true;
+        }
         for (auto* task : shell().tasks()) {
             auto rank = task->rank();
             if (!options_.ranks.test(rank)) continue;
