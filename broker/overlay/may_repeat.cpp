@@ -50,9 +50,9 @@ constexpr std::array modules = {
     resource_protocol::get,
     resource_protocol::journal,
 };
-constexpr std::array<std::string_view, 12> builtin = {
-    "attr.get",    "attr.list",     "config.get",     "groups.get",       "log.dmesg",         "module.list",
-    "broker.ping", "broker.getenv", "overlay.health", "overlay.topology", "state-machine.get", "state-machine.wait",
+constexpr std::array<std::string_view, 11> builtin = {
+    "attr.get",      "attr.list",      "groups.get",       "log.dmesg",         "module.list",        "broker.ping",
+    "broker.getenv", "overlay.health", "overlay.topology", "state-machine.get", "state-machine.wait",
 };
 // Every service has these.
 constexpr std::array<std::string_view, 3> defaults = {"ping", "stats-get", "rusage"};
