@@ -75,7 +75,7 @@ away() {
     for rank in 0 1 2 3; do broker "$rank"; done
     is_up
     on 3 flux kvs namespace create calm # where nobody else writes
-    for round in $(seq "$(rounds 50 3)"); do away TERM; done
+    for round in $(seq "$(rounds 50 1)"); do away TERM; done
     cluster_down
 }
 
@@ -85,7 +85,7 @@ away() {
     for rank in 0 1 2 3; do broker "$rank"; done
     is_up
     on 3 flux kvs namespace create calm # where nobody else writes
-    for round in $(seq "$(rounds 50 3)"); do away KILL; done
+    for round in $(seq "$(rounds 50 1)"); do away KILL; done
     cluster_down
 }
 
