@@ -62,11 +62,6 @@ std::vector<std::string> module_path() {
     return folders;
 }
 
-std::chrono::milliseconds milliseconds_of(const std::string& duration) {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(
-        std::chrono::duration<double>(parse_duration(duration)));
-}
-
 } // namespace
 
 void Broker::boot() {
@@ -187,6 +182,8 @@ void Broker::set_defaults() {
         set_default(("conf." + std::string(name)).c_str(), *paths::builtin(name));
     // The command line comes before [tbon] of the configuration.
     for (auto [name, value] : {std::pair{"tbon.prefertcp", "0"},
+                               {"tbon.hold-timeout", configured() ? "none" : "0"},
+                               {"tbon.hold-limit", "64M"},
                                {"tbon.torpid_min", "5s"},
                                {"tbon.torpid_max", "30s"},
                                {"tbon.tcp_user_timeout", "20s"},
@@ -282,8 +279,6 @@ void Broker::make_overlay() {
     environment.rank = rank_;
     environment.hostname = *attributes_.get("hostname");
     environment.uuid = uuid_;
-    environment.link.connect_timeout = milliseconds_of(*attributes_.get("tbon.connect_timeout"));
-    environment.link.user_timeout = milliseconds_of(*attributes_.get("tbon.tcp_user_timeout"));
     environment.hello_answer = [this] {
         return Json::object("hostlist", attributes_.get_or("hostlist", ""), "config", config_.copy(), "critical-ranks",
                             attributes_.get_or("broker.critical-ranks", ""));

@@ -19,9 +19,8 @@ std::string host_boot_id() {
     return id;
 }
 
-std::chrono::nanoseconds nanoseconds_of(const std::string& duration) {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-        std::chrono::duration<double>(parse_duration(duration)));
+template <class Duration> Duration duration_of(const std::string& text) {
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(parse_duration(text)));
 }
 
 } // namespace
@@ -30,20 +29,16 @@ std::chrono::nanoseconds nanoseconds_of(const std::string& duration) {
 bool Broker::configured() const { return attributes_.get_or("broker.boot-method", "") == "config"; }
 
 void Broker::follow_parent(Overlay::Environment& overlay) {
-    auto setting = [this](const char* name, const std::string& fallback) {
-        auto key = std::string("tbon.") + name;
-        auto value = attributes_.get(key);
-        if (!value) value = config_.find(key).try_as<std::string>();
-        if (!value) value = fallback;
-        attributes_.set(key, *value);
-        return *value;
-    };
+    auto setting = [this](const char* name) { return *attributes_.get(name); };
+    using std::chrono::milliseconds, std::chrono::nanoseconds;
+    overlay.link.connect_timeout = duration_of<milliseconds>(setting("tbon.connect_timeout"));
+    overlay.link.user_timeout = duration_of<milliseconds>(setting("tbon.tcp_user_timeout"));
     overlay.boot_id = host_boot_id();
-    auto hold = setting("hold-timeout", configured() ? "none" : "0");
-    if (hold != "none") overlay.hold_timeout = nanoseconds_of(hold);
-    overlay.hold_limit = parse_byte_size(setting("hold-limit", "64M"));
-    overlay.torpid_min = nanoseconds_of(setting("torpid_min", "5s"));
-    overlay.torpid_max = nanoseconds_of(setting("torpid_max", "30s"));
+    auto hold = setting("tbon.hold-timeout");
+    if (hold != "none") overlay.hold_timeout = duration_of<nanoseconds>(hold);
+    overlay.hold_limit = parse_byte_size(setting("tbon.hold-limit"));
+    overlay.torpid_min = duration_of<nanoseconds>(setting("tbon.torpid_min"));
+    overlay.torpid_max = duration_of<nanoseconds>(setting("tbon.torpid_max"));
     if (overlay.torpid_max.count() > 0 && overlay.torpid_min >= overlay.torpid_max)
         throw Error(EINVAL, "tbon.torpid_min must be below tbon.torpid_max");
     if (overlay.torpid_min.count() <= 0) throw Error(EINVAL, "tbon.torpid_min must be above 0");

@@ -69,24 +69,24 @@ away() {
     [ -z "$(on 3 flux jobs -a -no '{id}' --name=dropped)" ]
 }
 
-@test "the leader is stopped and started: clients wait, jobs go on" {
+# leave_and_return SIGNAL
+leave_and_return() {
+    local round
     cluster 4
     mkfifo gate0 gate1 notices; exec 6<>notices
     for rank in 0 1 2 3; do broker "$rank"; done
     is_up
     on 3 flux kvs namespace create calm # where nobody else writes
-    for round in $(seq "$(rounds 50 1)"); do away TERM; done
+    for round in $(seq "$(rounds 50 1)"); do away "$1"; done
     cluster_down
 }
 
+@test "the leader is stopped and started: clients wait, jobs go on" {
+    leave_and_return TERM
+}
+
 @test "the leader is killed and started: clients wait, jobs go on" {
-    cluster 4
-    mkfifo gate0 gate1 notices; exec 6<>notices
-    for rank in 0 1 2 3; do broker "$rank"; done
-    is_up
-    on 3 flux kvs namespace create calm # where nobody else writes
-    for round in $(seq "$(rounds 50 1)"); do away KILL; done
-    cluster_down
+    leave_and_return KILL
 }
 
 @test "a leader with an older store: what it has is what all have" {
