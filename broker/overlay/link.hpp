@@ -46,7 +46,7 @@ public:
 
     void deliver(Message message) override {
         if (message.type == MessageType::request) tracker.sent(message, repeats && may_repeat(message));
-        if (message.type == MessageType::response && !message.streaming() && asked > 0) --asked;
+        if (message.type == MessageType::response) answered(message);
         receipts.sent(message);
         send(std::move(message));
     }
@@ -60,15 +60,21 @@ public:
 
     const std::uint32_t number;
     std::uint32_t rank = nodeid_any;
-    std::string peer;      ///< where it came from, for texts
-    bool joined = false;   ///< hello is done
-    bool repeats = false;  ///< what is lost with this link may be sent again over the next one
-    std::size_t asked = 0; ///< plain requests of the peer that are not answered yet
+    std::string peer;                      ///< where it came from, for texts
+    bool joined = false;                   ///< hello is done
+    bool repeats = false;                  ///< what is lost with this link may be sent again over the next one
+    RpcTracker asked;                      ///< what the peer has asked that must not get lost with this broker
+    std::function<void()> on_all_answered; ///< of those
     RpcTracker tracker;
     Receipts receipts;
     std::chrono::steady_clock::time_point last_sent{}, last_received = std::chrono::steady_clock::now();
 
 private:
+    void answered(const Message& response) {
+        if (asked.size() == 0) return;
+        asked.answered(response);
+        if (asked.size() == 0 && on_all_answered) on_all_answered();
+    }
     std::unique_ptr<Transport> transport_;
 };
 

@@ -239,7 +239,7 @@ Task<> Overlay::requests_done(std::chrono::nanoseconds limit) {
     timer.start(limit);
     auto busy = [this] {
         return std::any_of(children_.begin(), children_.end(),
-                           [](const auto& entry) { return entry.second.link && entry.second.link->asked > 0; });
+                           [](const auto& entry) { return entry.second.link && entry.second.link->asked.size() > 0; });
     };
     while (busy() && !late) co_await requests_changed_.wait();
 }
@@ -265,8 +265,7 @@ void Overlay::on_child_message(Link& link, Message message) {
         return;
     }
     if (message.type == MessageType::response && !link.tracker.answered(message)) return;
-    if (message.type == MessageType::request && !message.noresponse() && !message.untagged() && !message.streaming())
-        ++link.asked;
+    if (message.type == MessageType::request && !message.streaming() && !may_repeat(message)) link.asked.sent(message);
     link.receipts.received(message);
     router_.route(std::move(message), link);
 }
@@ -312,6 +311,7 @@ void Overlay::welcome(Link& link, const Message& request) {
     link.rank = payload.get<std::uint32_t>("rank");
     link.set_uuid(payload.get<std::string>("uuid"));
     link.joined = true;
+    link.on_all_answered = [this] { requests_changed_.notify_all(); };
     child.boot_id = payload.get_or<std::string>("boot-id", "");
     auto self =
         std::find_if(strangers_.begin(), strangers_.end(), [&](const auto& other) { return other.get() == &link; });

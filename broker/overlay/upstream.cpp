@@ -32,15 +32,18 @@ class Upstream::Hold final : public Endpoint {
 public:
     explicit Hold(Upstream& upstream) : Endpoint("hold", Kind::parent), upstream_(upstream) {}
     void deliver(Message message) override {
-        auto* link = upstream_.link();
-        bool early = std::find(early_services.begin(), early_services.end(), message.service()) != early_services.end();
-        if (link && message.type == MessageType::request && early)
+        if (auto* link = upstream_.link(); link && passes(message))
             link->deliver(std::move(message));
         else
             upstream_.held_.add(std::move(message));
     }
 
 private:
+    // An answer is waited for by somebody who got through, and may be all that a parent waits for before it goes.
+    static bool passes(const Message& message) {
+        if (message.type != MessageType::request) return message.type == MessageType::response;
+        return std::find(early_services.begin(), early_services.end(), message.service()) != early_services.end();
+    }
     Upstream& upstream_;
 };
 

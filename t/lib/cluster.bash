@@ -10,20 +10,17 @@ cluster() {
     printf '%s\n' '[bootstrap]' "curve_cert = \"$PWD/cert\"" "default_port = 8050" \
         "default_bind = \"tcp://$ADDRESS:%p\"" "default_connect = \"tcp://$ADDRESS:%p\"" \
         "hosts = [{host = \"node[0-$((SIZE - 1))]\"}]" "${@:2}" >conf/flux.toml
-    mkfifo up
+    mkfifo up down
     exec 7<>up
     PIDS=()
-    STARTS=0
 }
 
 # broker RANK [OPTIONS...]: start one. The leader tells when all are online, and ends when it is told.
 broker() {
     local rank=$1
     shift
-    # The program of a leader that was killed goes on: each start has its own way to tell.
-    ((rank > 0)) || mkfifo "down$((++STARTS))"
     FLUX_DISABLE_JOB_CLEANUP=1 flux broker -c conf -Shostname="node$rank" -Srundir="$PWD/run" \
-        -Sstatedir="$PWD/state" "$@" bash -c "echo up >&7; read -r <down$STARTS" 2>>"log.$rank" &
+        -Sstatedir="$PWD/state" "$@" setpriv --pdeathsig KILL bash -c "echo up >&7; read -r <down" 2>>"log.$rank" &
     PIDS[rank]=$!
 }
 
@@ -46,7 +43,7 @@ gone() {
 # The end of all, from outside when the instance does not end by itself.
 cluster_down() {
     local pid
-    echo >"down$STARTS"
+    echo >down
     for pid in "${PIDS[@]}"; do timeout 20 tail --pid="$pid" -f /dev/null || kill -9 "$pid"; done
     wait
 }
