@@ -195,7 +195,7 @@ void Connector::intercept(Client& client, const Message& request) {
         } else if (request.topic == "service.add") {
             auto service = payload.get<std::string>("service");
             if (service.find('.') != std::string::npos) throw Error(EINVAL);
-            if (!client.credentials.owner() && !service.starts_with(std::to_string(client.credentials.userid) + "-"))
+            if (!request.credentials.owner() && !service.starts_with(std::to_string(request.credentials.userid) + "-"))
                 throw Error(EPERM);
             if (!router_.add_service(service, client)) throw Error(EEXIST);
             client.services.insert(service);

@@ -31,6 +31,8 @@ inline constexpr Method update_watch{"job-info.update-watch", MethodClass::strea
 inline constexpr Method update_watch_cancel{"job-info.update-watch-cancel", MethodClass::read, role_user};
 /// As update_watch, once.
 inline constexpr Method update_lookup{"job-info.update-lookup", MethodClass::read, role_user};
+/// → `{lookups, watchers, guest_watchers, update_lookups, update_watchers}`: requests under way, by kind.
+inline constexpr Method stats_get{"job-info.stats-get", MethodClass::read};
 /// From the broker: a client has gone.
 inline constexpr Method disconnect{"job-info.disconnect", MethodClass::read, role_user};
 

@@ -12,6 +12,8 @@ namespace flux::job_ingest_protocol {
 inline constexpr Method submit{"job-ingest.submit", MethodClass::once, role_user};
 /// No payload, to `{timestamp:i}`: the id timestamp of now, for the generators of ranks below.
 inline constexpr Method getinfo{"job-ingest.getinfo", MethodClass::read};
+/// → `{pipeline:{...}}`: see the module.
+inline constexpr Method stats_get{"job-ingest.stats-get", MethodClass::read, role_user};
 /// The sender is gone: what of its requests was not handed over is forgotten.
 inline constexpr Method disconnect{"job-ingest.disconnect", MethodClass::read, role_user};
 

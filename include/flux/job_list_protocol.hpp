@@ -23,6 +23,8 @@ inline constexpr Method job_stats_cancel{"job-list.job-stats-cancel", MethodClas
 /// For tests, empty: do not look at the journal, or do again.
 inline constexpr Method job_state_pause{"job-list.job-state-pause", MethodClass::read};
 inline constexpr Method job_state_unpause{"job-list.job-state-unpause", MethodClass::read};
+/// → `{jobs:{pending, running, inactive}, idsync:{lookups, waits}, stats_watchers}`
+inline constexpr Method stats_get{"job-list.stats-get", MethodClass::read, role_user};
 /// From the broker: a client has gone.
 inline constexpr Method disconnect{"job-list.disconnect", MethodClass::read, role_user};
 

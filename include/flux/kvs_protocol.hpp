@@ -63,8 +63,10 @@ inline constexpr Method namespace_list{"kvs.namespace-list", MethodClass::read};
 /// Test hook: `{namespace:s}`, empty answer; setroot events of this rank wait until unpaused.
 inline constexpr Method setroot_pause{"kvs.setroot-pause", MethodClass::read, role_user};
 inline constexpr Method setroot_unpause{"kvs.setroot-unpause", MethodClass::read, role_user};
+/// → cache and namespaces (kvs-content.md 4.11).
+inline constexpr Method stats_get{"kvs.stats-get", MethodClass::read, role_user};
 /// From the broker: a client has gone.
-inline constexpr Method disconnect{"kvs.disconnect", MethodClass::read};
+inline constexpr Method disconnect{"kvs.disconnect", MethodClass::read, role_user};
 
 // Events, private, published by rank 0. A subscription to a namespace's prefix may get those of others: read the
 // payload.
@@ -92,6 +94,8 @@ namespace flux::kvs_watch_protocol {
 inline constexpr Method lookup{"kvs-watch.lookup", MethodClass::stream, role_user};
 /// `{matchtag:i}`, no answer.
 inline constexpr Method cancel{"kvs-watch.cancel", MethodClass::read, role_user};
-inline constexpr Method disconnect{"kvs-watch.disconnect", MethodClass::read};
+/// → `{watchers, namespace-count, namespaces}`
+inline constexpr Method stats_get{"kvs-watch.stats-get", MethodClass::read, role_user};
+inline constexpr Method disconnect{"kvs-watch.disconnect", MethodClass::read, role_user};
 
 } // namespace flux::kvs_watch_protocol

@@ -86,6 +86,10 @@ protected:
         handle().serve(method, scope(),
                        [self, function](Request request) { return (self->*function)(std::move(request)); });
     }
+    /// Who may ask for stats(): anybody, unless this narrows it to the roles of `method`, the module's `stats-get`.
+    void serve_stats(const Method& method) {
+        handle().serve(method, [this](const Request& request) { request.respond(stats()); });
+    }
     /// Offer a service besides the module's own name. \throws Error EEXIST when it is taken.
     Task<> add_service(std::string service);
 

@@ -51,6 +51,8 @@ inline constexpr Method monitor_force_down{"resource.monitor-force-down", Method
 
 /// From the rank below: `{count:i, resource:R}`, empty: what so many ranks have found on their hosts.
 inline constexpr Method topo_reduce{"resource.topo-reduce", MethodClass::read};
+/// → message counts.
+inline constexpr Method stats_get{"resource.stats-get", MethodClass::read, role_user};
 /// From the broker: a client has gone.
 inline constexpr Method disconnect{"resource.disconnect", MethodClass::read, role_user};
 

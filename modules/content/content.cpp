@@ -44,7 +44,7 @@ public:
         serve(protocol::store, &Content::store);
         serve(protocol::flush, &Content::flush);
         serve(protocol::dropcache, &Content::dropcache);
-        serve(protocol::stats_get, &Content::stats_get);
+        serve_stats(protocol::stats_get);
         serve(protocol::checkpoint_get, &Content::checkpoint_get);
         serve(protocol::checkpoint_put, &Content::checkpoint_put);
         serve(protocol::register_backing, &Content::register_backing);
@@ -65,6 +65,15 @@ public:
         serve(protocol::commit, &Content::commit);
         serve(protocol::disconnect, &Content::disconnect);
         backing_->discover();
+    }
+
+    Json stats() override {
+        auto batch = backing_ ? backing_->batch_count() : upstream_->store_count();
+        Json files;
+        if (files_) files = files_->stats();
+        return Json::object("count", cache_.count() + loading_.size(), "valid", cache_.count(), "dirty",
+                            cache_.dirty_count(), "size", cache_.size(), "flush-batch-count", batch, "mmap",
+                            std::move(files));
     }
 
     Task<> stop() override {
@@ -196,15 +205,6 @@ private:
         auto dropped = cache_.drop_clean();
         log(LogLevel::debug, fmt::format("content dropcache {}/{}", dropped, total));
         request.respond();
-    }
-
-    void stats_get(Request request) {
-        auto batch = backing_ ? backing_->batch_count() : upstream_->store_count();
-        Json files;
-        if (files_) files = files_->stats();
-        request.respond(Json::object("count", cache_.count() + loading_.size(), "valid", cache_.count(), "dirty",
-                                     cache_.dirty_count(), "size", cache_.size(), "flush-batch-count", batch, "mmap",
-                                     std::move(files)));
     }
 
     // The clock runs only while there is something to drop. What a flood brings does not grow old first.

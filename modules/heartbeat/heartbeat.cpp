@@ -22,7 +22,7 @@ public:
           timeout_timer_(loop(), [this] { leave_parent(); }) {}
 
     Task<> start() override {
-        serve(heartbeat_protocol::stats_get, &Heartbeat::stats_get);
+        serve_stats(heartbeat_protocol::stats_get);
         leader_ = rank() == 0;
         if (!leader_) {
             auto on_pulse = [this](const Message&) { received(); };
@@ -30,6 +30,12 @@ public:
             spawn("watch path", &Heartbeat::watch_path, this);
         }
         arm();
+    }
+
+    Json stats() override {
+        auto seconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); };
+        return Json::object("period", seconds(settings_.period), "timeout", seconds(settings_.timeout), "count", count_,
+                            "warn_thresh", settings_.warn_thresh);
     }
 
     void config_changed(JsonView config) override {
@@ -79,12 +85,6 @@ private:
         } catch (const Error& error) {
             if (error.errnum() != ENOSYS) throw;
         }
-    }
-
-    void stats_get(Request request) {
-        auto seconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); };
-        request.respond(Json::object("period", seconds(settings_.period), "timeout", seconds(settings_.timeout),
-                                     "count", count_, "warn_thresh", settings_.warn_thresh));
     }
 
     HeartbeatSettings settings_;

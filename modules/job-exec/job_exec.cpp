@@ -18,6 +18,7 @@ public:
           agent_(handle(), scope(), rank(), settings_) {}
 
     Task<> start() override {
+        serve_stats(protocol::stats_get);
         if (rank() == 0) {
             auto owner = static_cast<std::uint32_t>(std::stoul(attr("security.owner")));
             coordinator_ = std::make_unique<Coordinator>(handle(), scope(), settings_, owner);

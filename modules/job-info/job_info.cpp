@@ -40,6 +40,7 @@ public:
         serve(protocol::update_watch, &JobInfo::update_watch);
         serve(protocol::update_watch_cancel, &JobInfo::update_watch_cancel);
         serve(protocol::update_lookup, &JobInfo::update_lookup);
+        serve_stats(protocol::stats_get);
         serve(protocol::disconnect, &JobInfo::disconnect);
         co_return;
     }

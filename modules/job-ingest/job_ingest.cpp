@@ -86,6 +86,7 @@ private:
 Task<> JobIngest::start() {
     serve(protocol::submit, &JobIngest::submit);
     serve(protocol::getinfo, &JobIngest::getinfo);
+    serve_stats(protocol::stats_get);
     serve(protocol::disconnect, &JobIngest::disconnect);
     policy_.owner = static_cast<std::uint32_t>(std::stoul(attr("security.owner")));
     policy_.allow_root = arg("allow-root-jobs").has_value();

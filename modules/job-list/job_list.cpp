@@ -42,6 +42,7 @@ public:
         serve(protocol::job_stats_cancel, &JobList::job_stats_cancel);
         serve(protocol::job_state_pause, &JobList::job_state_pause);
         serve(protocol::job_state_unpause, &JobList::job_state_unpause);
+        serve_stats(protocol::stats_get);
         serve(protocol::disconnect, &JobList::disconnect);
         auto on_purge = [this](const Message& event) { purge(event.json()); };
         co_await handle().subscribe(job_manager_protocol::job_purge_event, on_purge);

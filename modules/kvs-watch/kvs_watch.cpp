@@ -81,6 +81,7 @@ public:
     Task<> start() override {
         serve(protocol::lookup, &KvsWatch::lookup);
         serve(protocol::cancel, &KvsWatch::cancel);
+        serve_stats(protocol::stats_get);
         serve(protocol::disconnect, &KvsWatch::disconnect);
         auto on_resync = [this](const Message&) { resync(); };
         co_await handle().subscribe(overlay_protocol::resync_event, on_resync);

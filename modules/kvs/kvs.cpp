@@ -63,6 +63,7 @@ public:
         serve(protocol::namespace_list, &Kvs::namespace_list);
         serve(protocol::setroot_pause, &Kvs::setroot_pause);
         serve(protocol::setroot_unpause, &Kvs::setroot_unpause);
+        serve_stats(protocol::stats_get);
         serve(protocol::disconnect, &Kvs::disconnect);
         if (rank() != 0) {
             serve(protocol::commit, &Kvs::forward_commit);

@@ -59,6 +59,7 @@ public:
     Task<> start() override {
         options_.emplace(config());
         options_->add_arguments(args());
+        serve_stats(protocol::stats_get);
         recovery_ = has_attr("broker.recovery-mode");
         if (recovery_) options_->noverify = true;
         if (rank() == 0) co_return co_await start_leader();
