@@ -22,7 +22,7 @@ void print_root(const options::Parsed& parsed, const api::Root& root) {
 Task<int> commit(Handle* handle, const options::Parsed* parsed, api::Transaction* transaction, int flags) {
     auto options = api::CommitOptions().name_space(name_space(*parsed)).flags(flags);
     try {
-        auto root = co_await api::commit(*handle, *transaction, options);
+        auto root = co_await api::commit_once(*handle, *transaction, options);
         print_root(*parsed, root);
     } catch (const Error& error) {
         throw about("kvs commit", error);
@@ -78,12 +78,12 @@ Task<int> copy(Handle* handle, const options::Parsed* parsed, bool and_unlink) {
         api::Transaction transaction;
         transaction.put_treeobj(to, object.object());
         auto to_options = api::CommitOptions().name_space(space("dst-namespace"));
-        co_await api::commit(*handle, transaction, to_options);
+        co_await api::commit_once(*handle, transaction, to_options);
         if (!and_unlink) co_return 0;
         api::Transaction removal;
         removal.unlink(from);
         auto from_options = api::CommitOptions().name_space(space("src-namespace"));
-        co_await api::commit(*handle, removal, from_options);
+        co_await api::commit_once(*handle, removal, from_options);
     } catch (const Error& error) {
         throw about(from, error);
     }
@@ -94,7 +94,7 @@ Task<int> sync(Handle* handle) {
     api::Transaction nothing;
     auto options = api::CommitOptions().flags(CommitFlag::sync);
     try {
-        co_await api::commit(*handle, nothing, options);
+        co_await api::commit_once(*handle, nothing, options);
     } catch (const Error& error) {
         throw about("sync", error);
     }

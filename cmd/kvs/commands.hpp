@@ -4,7 +4,7 @@
 #include "cmd/context.hpp"
 #include "cmd/options/parse.hpp"
 
-#include <flux/kvs.hpp>
+#include <flux/kvs_writer.hpp>
 
 #include <optional>
 #include <string>

@@ -67,7 +67,7 @@ Task<int> get(Handle* handle, const options::Parsed* parsed, EventPrinter* print
 Task<int> append(Handle* handle, const options::Parsed* parsed, api::Transaction* transaction) {
     auto options = api::CommitOptions().name_space(name_space(*parsed));
     try {
-        co_await api::commit(*handle, *transaction, options);
+        co_await api::commit_once(*handle, *transaction, options);
     } catch (const Error& error) {
         throw about("kvs commit", error);
     }

@@ -1,5 +1,5 @@
-// For a service that writes to the KVS again and again: one commit is under way, what comes meanwhile goes into the
-// next. Each commit is made once, whatever happens to the KVS, the way to it or the connection.
+// Commits that are made once, whatever happens to the KVS or the way to it. Writer is for a service that writes again
+// and again: one commit is under way, what comes meanwhile goes into the next.
 #pragma once
 
 #include <flux/kvs.hpp>
@@ -9,6 +9,10 @@
 #include <string>
 
 namespace flux::kvs {
+
+/// commit() that is sent again, with the same key, while its answer gets lost on the way (EHOSTUNREACH): the changes
+/// are made once. `options` must not name a key of its own. \throws Error why they were not made.
+Task<Root> commit_once(Handle& handle, const Transaction& transaction, CommitOptions options = {});
 
 class WriterOptions {
 public:

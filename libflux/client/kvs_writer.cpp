@@ -37,6 +37,21 @@ bool may_pass(int errnum) {
 
 } // namespace
 
+Task<Root> commit_once(Handle& handle, const Transaction& transaction, CommitOptions options) {
+    options.once(random_id(), 1);
+    for (auto delay = first_delay;; delay = std::min(delay * 2, last_delay)) {
+        try {
+            auto root = co_await commit(handle, transaction, options);
+            co_return root;
+        } catch (const Cancelled&) {
+            throw;
+        } catch (const Error& error) {
+            if (error.errnum() != EHOSTUNREACH) throw;
+        }
+        co_await sleep_for(delay);
+    }
+}
+
 struct Writer::State : std::enable_shared_from_this<State> {
     struct Part {
         Part(Transaction transaction, Done done) : transaction(std::move(transaction)), done(std::move(done)) {}
