@@ -91,7 +91,7 @@ private:
     static Task<> watch_parent(Broker* self);
     void watch_anew();
     void parent_entered(State state);
-    void parent_resumed(JsonView answer);
+    void parent_joined(JsonView answer, bool first);
     void announce_restart();
 
     // What ends it (life.cpp).

@@ -43,7 +43,7 @@ void Broker::follow_parent(Overlay::Environment& overlay) {
         throw Error(EINVAL, "tbon.torpid_min must be below tbon.torpid_max");
     if (overlay.torpid_min.count() <= 0) throw Error(EINVAL, "tbon.torpid_min must be above 0");
     overlay.on_torpid = [this](std::uint32_t rank, bool torpid) { groups_->set_member("broker.torpid", rank, torpid); };
-    overlay.on_resumed = [this](JsonView answer) { parent_resumed(answer); };
+    overlay.on_joined = [this](JsonView answer, bool first) { parent_joined(answer, first); };
     overlay.on_parent_lost = [this](const std::string& why) {
         if (stop_requested_ && machine_.state() >= State::goodbye) return;
         log(LogLevel::crit, why);
@@ -61,10 +61,7 @@ void Broker::learn_from_parent(JsonView answer) {
 }
 
 Task<> Broker::join_parent(Broker* self) {
-    auto answer = co_await self->overlay_->join(self->parent_address_);
-    self->learn_from_parent(answer);
-    self->config_ = answer["config"].copy();
-    self->watch_anew();
+    co_await self->overlay_->join(self->parent_address_);
     while (self->parent_state_ < State::quorum && !self->stop_requested_) co_await self->interrupt_.wait();
 }
 
@@ -121,11 +118,15 @@ void Broker::parent_entered(State state) {
     interrupt_.notify_all();
 }
 
-// The parent has answered hello again. Requests go up when it serves them.
-void Broker::parent_resumed(JsonView answer) {
+// The parent has answered hello. When it was away, requests go up again when it serves them.
+void Broker::parent_joined(JsonView answer, bool first) {
     learn_from_parent(answer);
-    groups_->tell_parent();
-    parent_state_ = State::load_builtins;
+    if (first) {
+        config_ = answer["config"].copy();
+    } else {
+        groups_->tell_parent();
+        parent_state_ = State::load_builtins;
+    }
     watch_anew();
 }
 

@@ -58,10 +58,12 @@ Overlay::Overlay(Loop& loop, Router& router, Handle& handle, Scope& scope, Topol
             return make_link(Link::Kind::parent, std::move(transport));
         };
         up.hello = [this] { return hello(); };
-        up.on_joined = [this](Link& link) { add(link); };
+        up.on_joined = [this](Link& link, JsonView answer) {
+            add(link);
+            joined(answer);
+        };
         up.on_message = [this](Link& link, Message message) { on_parent_message(link, std::move(message)); };
         up.on_link_lost = [this](Link& link) { links_.erase(link.number); };
-        up.on_resumed = [this](JsonView answer) { resumed(answer); };
         up.on_path = [this] { path_changed(); };
         up.on_ended = [this](const Error& why, bool refused) {
             environment_.on_parent_lost(refused ? std::string("overlay.hello: ") + why.what() : why.what());
@@ -136,23 +138,20 @@ Json Overlay::hello() const {
     return hello;
 }
 
-Task<Json> Overlay::join(ParentAddress parent) {
+Task<> Overlay::join(ParentAddress parent) {
     parent_ = std::move(parent);
-    auto answer = co_await upstream_->join();
-    incarnation_ = answer.get<std::string>("incarnation");
-    router_.set_event_sequence(answer.get<std::uint32_t>("sequence"));
-    reported_ = status();
-    co_return answer;
+    co_await upstream_->join();
 }
 
-// The parent is back: as it was, with the events that were missed to follow, or as another one.
-void Overlay::resumed(JsonView answer) {
+// The parent is there, or back: as it was, with the events that were missed to follow, or as another one.
+void Overlay::joined(JsonView answer) {
     bool goes_on = answer.get_or("resumed", false);
+    bool first = incarnation_.empty();
     incarnation_ = answer.get<std::string>("incarnation");
     if (!goes_on) router_.set_event_sequence(answer.get<std::uint32_t>("sequence"));
     reported_ = status();
-    environment_.on_resumed(answer);
-    if (goes_on) return;
+    environment_.on_joined(answer, first);
+    if (first || goes_on) return;
     ring_.clear();
     auto event = Message::event(overlay_protocol::resync_event);
     event.credentials = Credentials{::getuid(), role_owner};

@@ -54,7 +54,8 @@ public:
         std::function<void(LogLevel, const std::string&)> log;
         std::function<void(const Idset& ranks)> on_ranks_gone; ///< these left (lost or in order)
         std::function<void(std::uint32_t rank, bool torpid)> on_torpid;
-        std::function<void(JsonView answer)> on_resumed; ///< the parent is back and answered hello; open() is next
+        std::function<void(JsonView answer, bool first)>
+            on_joined; ///< hello was answered; when not first, open() is next
         std::function<void(const std::string& why)> on_parent_lost; ///< for good
         std::function<void(const Request&)> on_disconnect;          ///< a client of the service `overlay` is gone
     };
@@ -67,8 +68,8 @@ public:
     void set_keys(std::shared_ptr<const LinkKeys> keys);
     /// Accept children there. \return the address with the port that the kernel chose. \throws Error
     Address listen(const Address& address);
-    /// Join the parent there: connect and say hello. \return its answer. \throws Error with the refusal
-    Task<Json> join(ParentAddress parent);
+    /// Join the parent there: connect and say hello. \throws Error with the refusal
+    Task<> join(ParentAddress parent);
     /// The parent serves: requests go up, those that were held first.
     void open();
     /// True while requests go up as they come.
@@ -102,7 +103,7 @@ private:
     void serve();
     std::unique_ptr<Link> make_link(Link::Kind kind, std::unique_ptr<Transport> transport);
     Json hello() const;
-    void resumed(JsonView answer);
+    void joined(JsonView answer);
     void on_parent_message(Link& link, Message message);
     void on_parent_control(const Message& message);
     void on_child_message(Link& link, Message message);

@@ -74,23 +74,16 @@ Endpoint* Upstream::endpoint() noexcept {
 
 // Reaching the parent -------------------------------------------------------------------------------------------
 
-Task<Json> Upstream::join() {
-    auto answer = co_await search();
-    joined_once_ = true;
-    open_ = true;
-    co_return answer;
-}
-
 /// Try until the parent has answered hello. \throws Error with a refusal
-Task<Json> Upstream::search() {
+Task<> Upstream::join() {
     auto delay = first_delay;
     std::optional<std::chrono::steady_clock::time_point> told;
     for (;;) {
         std::string why;
         try {
-            auto answer = co_await attempt();
+            co_await attempt();
             if (told) environment_.log(LogLevel::info, fmt::format("overlay: reached {}", parent_text()));
-            co_return answer;
+            co_return;
         } catch (const Cancelled&) {
             throw;
         } catch (const Error& error) {
@@ -107,11 +100,12 @@ Task<Json> Upstream::search() {
     }
 }
 
-Task<Json> Upstream::attempt() {
+Task<> Upstream::attempt() {
     auto transport = co_await environment_.connect();
     link_ = environment_.make_link(std::move(transport));
     link_->rank = environment_.parent;
-    hello_answer_.reset();
+    accepted_ = false;
+    refusal_.reset();
     link_->start([this](Link& link, Message message) { on_message(link, std::move(message)); },
                  [this](Link& link, const Error& error) { on_closed(link, error); });
     auto hello = Message::request("overlay.hello");
@@ -122,30 +116,35 @@ Task<Json> Upstream::attempt() {
         hello_done_.notify_all();
     });
     limit.start(hello_limit);
-    while (link_ && !hello_answer_) co_await hello_done_.wait();
-    limit.stop();
-    if (!hello_answer_) throw Error(EHOSTUNREACH, "the link was closed before hello was answered");
-    if (hello_answer_->errnum()) {
-        Error refusal(hello_answer_->errnum(), hello_answer_->error_text());
-        link_.reset();
-        throw refusal;
-    }
-    if (!link_) throw Error(ECONNRESET, "the link was closed when hello was answered");
-    auto answer = hello_answer_->json().copy();
-    environment_.parent_host = answer.get_or("hostname", environment_.parent_host);
-    link_->set_uuid(answer.get<std::string>("uuid"));
-    link_->joined = true;
-    link_->repeats = environment_.hold_timeout != 0ns;
-    environment_.on_joined(*link_);
-    co_return answer;
+    while (link_ && !accepted_ && !refusal_) co_await hello_done_.wait();
+    if (accepted_) co_return;
+    if (!refusal_) throw Error(EHOSTUNREACH, "the link was closed before hello was answered");
+    link_.reset();
+    throw *refusal_;
 }
 
 void Upstream::on_message(Link& link, Message message) {
     link.last_received = std::chrono::steady_clock::now();
     if (link.joined) return environment_.on_message(link, std::move(message));
-    if (message.type != MessageType::response || message.topic != "overlay.hello") return;
-    hello_answer_ = std::move(message);
+    if (message.type != MessageType::response || message.topic != "overlay.hello" || refusal_) return;
+    try {
+        if (message.errnum()) throw Error(message.errnum(), message.error_text());
+        accept(link, message.json());
+    } catch (const Error& error) {
+        refusal_ = error;
+    }
     hello_done_.notify_all();
+}
+
+// Not left to who waits for it: other messages may follow in the same breath.
+void Upstream::accept(Link& link, JsonView answer) {
+    environment_.parent_host = answer.get_or("hostname", environment_.parent_host);
+    link.set_uuid(answer.get<std::string>("uuid"));
+    link.joined = accepted_ = true;
+    link.repeats = environment_.hold_timeout != 0ns;
+    hold_timer_.stop();
+    if (!std::exchange(joined_once_, true)) open_ = true;
+    environment_.on_joined(link, answer);
 }
 
 void Upstream::on_closed(Link& link, const Error& error) {
@@ -192,9 +191,7 @@ void Upstream::lost(const std::string& reason) {
 Task<> Upstream::resume(Upstream* self) {
     std::optional<Error> refusal;
     try {
-        auto answer = co_await self->search();
-        self->hold_timer_.stop();
-        self->environment_.on_resumed(answer);
+        co_await self->join();
     } catch (const Cancelled&) {
         throw;
     } catch (const Error& error) {

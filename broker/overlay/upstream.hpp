@@ -27,12 +27,11 @@ public:
         std::size_t hold_limit = 0; ///< bytes
         std::function<Task<std::unique_ptr<Transport>>()> connect;
         std::function<std::unique_ptr<Link>(std::unique_ptr<Transport>)> make_link;
-        std::function<Json()> hello;                                     ///< what we say of ourselves
-        std::function<void(Link&)> on_joined;                            ///< hello was answered: the link is in use
-        std::function<void(Link&, Message)> on_message;                  ///< of the joined link
-        std::function<void(Link&)> on_link_lost;                         ///< it is not in use any more
-        std::function<void(JsonView answer)> on_resumed;                 ///< joined again; then open() is to be called
-        std::function<void()> on_path;                                   ///< path() has changed
+        std::function<Json()> hello;                           ///< what we say of ourselves
+        std::function<void(Link&, JsonView answer)> on_joined; ///< hello was answered; open() follows a second join
+        std::function<void(Link&, Message)> on_message;        ///< of the joined link
+        std::function<void(Link&)> on_link_lost;               ///< it is not in use any more
+        std::function<void()> on_path;                         ///< path() has changed
         std::function<void(const Error& why, bool by_refusal)> on_ended; ///< there is no way up any more
         std::function<void(LogLevel, const std::string&)> log;
     };
@@ -49,9 +48,8 @@ public:
     Upstream(Loop& loop, Router& router, Scope& scope, Environment environment);
     ~Upstream();
 
-    /// Connect and say hello for the first time, for as long as it takes. \return the answer to hello
-    /// \throws Error with the refusal
-    Task<Json> join();
+    /// Connect and say hello, for as long as it takes. \throws Error with the refusal
+    Task<> join();
     /// The parent serves: what is held goes up, then everything as it comes.
     void open();
     /// The parent will go and come back: hold from now on.
@@ -79,10 +77,10 @@ public:
 
 private:
     class Hold; // the endpoint of what is held
-    Task<Json> attempt();
+    Task<> attempt();
     static Task<> resume(Upstream* self);
-    Task<Json> search();
     void on_message(Link& link, Message message);
+    void accept(Link& link, JsonView answer);
     void on_closed(Link& link, const Error& error);
     void lost(const std::string& reason);
     void end(const Error& why, bool by_refusal);
@@ -96,7 +94,8 @@ private:
     HeldMessages held_;
     std::unique_ptr<Hold> hold_;
     std::unique_ptr<Link> link_;
-    std::optional<Message> hello_answer_;
+    bool accepted_ = false;        // by the parent, on this link
+    std::optional<Error> refusal_; // of it
     Condition hello_done_;
     bool joined_once_ = false;
     bool open_ = false;

@@ -26,10 +26,9 @@ public:
             return std::make_unique<Link>(1, Link::Kind::parent, std::move(transport), [](Message) {});
         };
         environment.hello = [] { return Json::object(); };
-        environment.on_joined = [this](Link& link) { router_.add(link); };
-        environment.on_message = [](Link&, Message) {};
+        environment.on_joined = [this](Link& link, JsonView) { router_.add(link); };
+        environment.on_message = [this](Link&, Message message) { received.push_back(message.topic); };
         environment.on_link_lost = [](Link&) {};
-        environment.on_resumed = [](JsonView) {};
         environment.on_path = [] {};
         environment.on_ended = [](const Error&, bool) {};
         environment.log = [](LogLevel, const std::string&) {};
@@ -48,7 +47,8 @@ public:
         loop_.run();
     }
 
-    std::vector<std::string> arrived; // topics, at the parent
+    std::vector<std::string> arrived;  // topics, at the parent
+    std::vector<std::string> received; // from it
     bool joined = false;
 
 private:
@@ -61,6 +61,7 @@ private:
         auto answer = Message::response(message);
         answer.payload = Payload::from_json(Json::object("uuid", "parent", "hostname", "node0"));
         parent_.send(std::move(answer));
+        parent_.send(Message::event("follows"));
     }
 
     Loop loop_;
@@ -83,6 +84,12 @@ Message request(std::string_view topic) {
 using Topics = std::vector<std::string>;
 
 } // namespace
+
+TEST_CASE("upstream: what follows the answer to hello at once is not lost", "[overlay]") {
+    Session session;
+    REQUIRE(session.joined);
+    CHECK(session.received == Topics{"follows"});
+}
 
 TEST_CASE("upstream: requests wait while the parent does not serve, answers and early services do not", "[overlay]") {
     Session session;
