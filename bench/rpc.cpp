@@ -1,5 +1,5 @@
-// Round trip of a small RPC through the broker to a module and back, beside a blocking 128-byte ping-pong between two
-// processes over a socketpair, alternating; to be run under `taskset -c 0 flux start -s1` (see rpc.sh).
+// bench_rpc [TOPIC [RANK]]: round trip of a small RPC through the broker to a module and back, beside a blocking 128-byte
+// ping-pong between two processes over a socketpair, alternating; see rpc.sh and configured.py.
 #include <flux/handle.hpp>
 
 #include <fmt/core.h>
@@ -44,14 +44,14 @@ double ping_pong(int fd) {
     return microseconds(start);
 }
 
-Task<int> measure(Handle* handle, std::string topic, int fd) {
+Task<int> measure(Handle* handle, std::string topic, CallOptions options, int fd) {
     std::vector<double> plain, rpc;
     for (int round = 0; round < rounds; ++round) {
         plain.push_back(ping_pong(fd));
         auto start = Clock::now();
         for (int i = 0; i < per_round; ++i) {
             auto payload = Json::object("seq", i);
-            co_await handle->call(topic, std::move(payload));
+            co_await handle->call(topic, std::move(payload), options);
         }
         rpc.push_back(microseconds(start));
     }
@@ -80,7 +80,10 @@ int main(int argc, char** argv) {
         Loop loop;
         Scope scope(loop);
         auto handle = Handle::open(loop);
-        code = run_task<int>(scope, &measure, handle.get(), std::string(argc > 1 ? argv[1] : "heartbeat.ping"), fds[0]);
+        CallOptions options;
+        if (argc > 2) options.rank(static_cast<std::uint32_t>(std::stoul(argv[2])));
+        std::string topic(argc > 1 ? argv[1] : "heartbeat.ping");
+        code = run_task<int>(scope, &measure, handle.get(), topic, options, fds[0]);
     } catch (const Error& error) {
         fmt::print(stderr, "bench rpc: {}\n", error.what());
     }

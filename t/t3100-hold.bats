@@ -22,6 +22,22 @@ rounds() { if [ "${FLUX_SOAK:-}" = full ]; then echo "$1"; else echo "$2"; fi; }
     done
 }
 
+@test "a leader whose name cannot be resolved yet is waited for" {
+    [ "$(id -u)" -eq 0 ] || skip "needs a file system namespace of its own"
+    cluster 2
+    sed -i 's|^default_connect.*|default_connect = "tcp://%h:%p"|' conf/flux.toml
+    cp /etc/hosts hosts
+    broker 0
+    RUN=(unshare --mount bash -c 'mount --bind hosts /etc/hosts; exec "$@"' -)
+    broker 1
+    timeout 20 grep -qm1 'waiting for node0 (rank 0): .*node0' <(tail -n +1 -F --pid="${PIDS[1]}" log.1 2>/dev/null)
+    kill -0 "${PIDS[1]}"
+    echo "$ADDRESS node0" >>hosts
+    is_up
+    [ "$(on 1 flux getattr size)" = 2 ]
+    cluster_down
+}
+
 # notice PROGRAM: wait until it has told what it waits for.
 notice() {
     local line

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Between attempts to reach the parent.
-constexpr std::chrono::milliseconds first_delay(50), last_delay(1000);
+constexpr std::chrono::milliseconds first_delay(50), last_delay(250);
 // The log tells this often that the parent is still being looked for.
 constexpr auto log_period = 10s;
 // How long the answer to hello may take.

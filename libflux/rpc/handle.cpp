@@ -1,12 +1,12 @@
 #include "libflux/rpc/handle_state.hpp"
 
 #include <flux/handle.hpp>
+#include <flux/log_record.hpp>
 
 #include <fmt/core.h>
 
 #include <cerrno>
 #include <cstdlib>
-#include <ctime>
 #include <unistd.h>
 
 namespace flux {
@@ -411,22 +411,20 @@ Task<std::optional<std::string>> Handle::get_attr(std::string name) {
 }
 
 void Handle::log(LogLevel level, std::string_view text) {
-    timespec now;
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    tm utc;
-    ::gmtime_r(&now.tv_sec, &utc);
-    char date[32];
-    std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc);
+    LogRecord record;
+    record.severity = static_cast<int>(level);
+    record.timestamp = log_timestamp();
+    record.rank = state_->log_rank;
+    record.app = state_->log_name;
+    record.procid = std::to_string(::getpid());
     while (!text.empty()) {
-        auto line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(text.size(), line.size() + 1));
-        if (line.empty()) continue;
+        record.message = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), record.message.size() + 1));
+        if (record.message.empty()) continue;
         auto request = Message::request("log.append");
         // No answer is sent to matchtag 0; the noresponse flag is left clear as existing servers expect
         // (broker.md 1.11).
-        request.payload =
-            Payload::from_bytes(fmt::format("<{}>1 {}.{:06d}Z {} {} {} - - {}", static_cast<int>(level) * 8, date,
-                                            now.tv_nsec / 1000, state_->log_rank, state_->log_name, ::getpid(), line));
+        request.payload = Payload::from_bytes(record.encode());
         send(std::move(request));
     }
 }

@@ -13,13 +13,15 @@ cluster() {
     mkfifo up down
     exec 7<>up
     PIDS=()
+    RUN=()
 }
 
-# broker RANK [OPTIONS...]: start one. The leader tells when all are online, and ends when it is told.
+# broker RANK [OPTIONS...]: start one, by the command RUN if there is one. The leader tells when all are online, and ends
+# when it is told.
 broker() {
     local rank=$1
     shift
-    FLUX_DISABLE_JOB_CLEANUP=1 flux broker -c conf -Shostname="node$rank" -Srundir="$PWD/run" \
+    FLUX_DISABLE_JOB_CLEANUP=1 "${RUN[@]}" flux broker -c conf -Shostname="node$rank" -Srundir="$PWD/run" \
         -Sstatedir="$PWD/state" "$@" setpriv --pdeathsig KILL bash -c "echo up >&7; read -r <down" 2>>"log.$rank" &
     PIDS[rank]=$!
 }
