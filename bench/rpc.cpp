@@ -1,5 +1,5 @@
-// bench_rpc [TOPIC [RANK]]: round trip of a small RPC through the broker to a module and back, beside a blocking 128-byte
-// ping-pong between two processes over a socketpair, alternating; see rpc.sh and configured.py.
+// bench_rpc [TOPIC [RANK]]: round trip of a small RPC through the broker to a module and back, beside a blocking
+// 128-byte ping-pong between two processes over a socketpair, alternating; see rpc.sh and configured.py.
 #include <flux/handle.hpp>
 
 #include <fmt/core.h>

@@ -333,6 +333,7 @@ void Broker::meet_peers() {
     }
     if (peers.parent) {
         const auto& uri = peers.parent->uris.front();
+        parent_address_.host = peers.parent->host;
         parent_address_.address = Address::parse(uri);
         if (!peers.parent->public_key.empty()) parent_address_.key = PublicKey::parse(peers.parent->public_key);
         attributes_.set("tbon.parent-endpoint", uri);

@@ -29,7 +29,7 @@ rounds() { if [ "${FLUX_SOAK:-}" = full ]; then echo "$1"; else echo "$2"; fi; }
     cp /etc/hosts hosts
     broker 0
     RUN=(unshare --mount bash -c 'mount --bind hosts /etc/hosts; exec "$@"' -)
-    broker 1
+    broker 1 -Slog-stderr-mode=local -Slog-stderr-level=5
     timeout 20 grep -qm1 'waiting for node0 (rank 0): .*node0' <(tail -n +1 -F --pid="${PIDS[1]}" log.1 2>/dev/null)
     kill -0 "${PIDS[1]}"
     echo "$ADDRESS node0" >>hosts
@@ -68,7 +68,7 @@ away() {
     notice "flux-submit"
     kill -INT "$submit"
     ! wait "$submit"
-    on 3 flux jobs -no '{id} {status_abbrev}' >jobs.out 2>&6 & jobs=$!
+    on 3 flux jobs -ano '{id} {status_abbrev}' >jobs.out 2>&6 & jobs=$!
     notice "flux-jobs"
     echo go >gate0 & echo go >gate1 &
     broker 0

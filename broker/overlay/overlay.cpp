@@ -50,7 +50,6 @@ Overlay::Overlay(Loop& loop, Router& router, Handle& handle, Scope& scope, Topol
     if (auto parent = topology_.parent(environment_.rank)) {
         Upstream::Environment up;
         up.parent = *parent;
-        up.parent_host = environment_.host_of(*parent);
         up.hold_timeout = environment_.hold_timeout;
         up.hold_limit = environment_.hold_limit;
         up.connect = [this] { return connect_link(&loop_, *parent_.address, keys_, parent_.key, environment_.link); };
@@ -140,6 +139,7 @@ Json Overlay::hello() const {
 
 Task<> Overlay::join(ParentAddress parent) {
     parent_ = std::move(parent);
+    upstream_->set_parent_host(parent_.host);
     co_await upstream_->join();
 }
 

@@ -30,6 +30,7 @@ const char* to_string(SubtreeStatus status) noexcept;
 class ParentAddress {
 public:
     ParentAddress() {}
+    std::string host;
     std::optional<Address> address;
     std::optional<PublicKey> key; ///< that it must have; nothing: one that is trusted
 };

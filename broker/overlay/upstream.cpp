@@ -63,9 +63,7 @@ Upstream::~Upstream() {
     if (link()) router_.remove(*link_);
 }
 
-std::string Upstream::parent_text() const {
-    return fmt::format("{} (rank {})", environment_.parent_host, environment_.parent);
-}
+std::string Upstream::parent_text() const { return fmt::format("{} (rank {})", parent_host_, environment_.parent); }
 
 Endpoint* Upstream::endpoint() noexcept {
     if (open_) return link();
@@ -138,7 +136,7 @@ void Upstream::on_message(Link& link, Message message) {
 
 // Not left to who waits for it: other messages may follow in the same breath.
 void Upstream::accept(Link& link, JsonView answer) {
-    environment_.parent_host = answer.get_or("hostname", environment_.parent_host);
+    parent_host_ = answer.get_or("hostname", parent_host_);
     link.set_uuid(answer.get<std::string>("uuid"));
     link.joined = accepted_ = true;
     link.repeats = environment_.hold_timeout != 0ns;

@@ -21,7 +21,6 @@ public:
     public:
         Environment() {}
         std::uint32_t parent = nodeid_any; ///< its rank
-        std::string parent_host;           ///< as far as known, for texts
         /// nullopt: hold without an end; 0: not at all
         std::optional<std::chrono::nanoseconds> hold_timeout = std::chrono::nanoseconds(0);
         std::size_t hold_limit = 0; ///< bytes
@@ -48,6 +47,8 @@ public:
     Upstream(Loop& loop, Router& router, Scope& scope, Environment environment);
     ~Upstream();
 
+    /// As far as known, for texts.
+    void set_parent_host(std::string host) { parent_host_ = std::move(host); }
     /// Connect and say hello, for as long as it takes. \throws Error with the refusal
     Task<> join();
     /// The parent serves: what is held goes up, then everything as it comes.
@@ -91,6 +92,7 @@ private:
     Router& router_;
     Scope scope_;
     Environment environment_;
+    std::string parent_host_;
     HeldMessages held_;
     std::unique_ptr<Hold> hold_;
     std::unique_ptr<Link> link_;

@@ -16,7 +16,6 @@ public:
         parent_.start([this](Message message) { take(std::move(message)); }, {});
         Upstream::Environment environment;
         environment.parent = 0;
-        environment.parent_host = "node0";
         environment.hold_timeout.reset();
         environment.hold_limit = 1 << 20;
         environment.connect = [this] {
