@@ -46,6 +46,17 @@ M() { echo "$FLUX_BUILD/test/modules/$1.so"; }
     echo "$output"; [ "$status" -eq 0 ]
 }
 
+@test "reload replaces a copy that blocks its thread, and what that has not answered fails" {
+    run under_flux 1 "
+        flux module load $(M spinning) asked
+        mkfifo answers; flux-t-rpc -s spinning.block >answers 2>err & client=\$!
+        exec 3<answers; read -r -t 10 first <&3; [[ \$first == *blocks* ]]
+        flux module reload spinning
+        wait \$client && exit 1; grep -q 'errno 113' err
+        flux ping -c1 spinning" -Svendor.module-limit=200ms
+    echo "$output"; [ "$status" -eq 0 ]
+}
+
 @test "code that is pinned or has open handles stays loaded, and new code still runs" {
     run under_flux 1 "flux module load $(M pinned); flux module remove pinned; flux module load $(M pinned); flux module remove pinned
         flux module load $(M pending); flux module remove pending; flux module load $(M pending); flux module remove pending; flux getattr rank"

@@ -231,7 +231,7 @@ void ModuleHost::bury(ModuleSlot& slot) {
     auto instance = std::move(slot.instance);
     if (!instance) return;
     router_.remove(*instance);
-    // What a reloaded process had open was handed over; of one that died nobody else will answer it.
+    // What a reloaded copy had open was handed over; of one that died or hangs nobody else will answer it.
     auto pending = instance->take_pending();
     if (!instance->handover.is_object()) {
         for (const auto& rpc : pending) router_.fail(rpc.request, EHOSTUNREACH, "module disconnect");

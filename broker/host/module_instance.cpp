@@ -113,7 +113,7 @@ void ModuleInstance::start_process(const std::string& program, const std::string
 void ModuleInstance::deliver(Message message) {
     if (!transport_ || gone_) return;
     if (requests_closed_ && message.type != MessageType::response) return;
-    if (pid_ > 0 && message.type == MessageType::request) pending_.sent(message);
+    if (message.type == MessageType::request) pending_.sent(message);
     transport_->send(std::move(message));
 }
 
@@ -125,7 +125,7 @@ void ModuleInstance::receive(Message message) {
         loop_.post([this] { thread_ended(); });
         return;
     }
-    if (pid_ > 0 && message.type == MessageType::response) pending_.answered(message);
+    if (message.type == MessageType::response) pending_.answered(message);
     on_message_(std::move(message), *this);
 }
 

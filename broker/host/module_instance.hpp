@@ -65,7 +65,7 @@ public:
     const std::string& open_handles() const noexcept { return exit_.open_handles; }
     std::chrono::steady_clock::time_point last_message() const noexcept { return last_message_; }
     std::size_t backlog() const noexcept { return transport_ ? transport_->backlog() : 0; }
-    /// Requests that a process module did not answer before it ended.
+    /// Requests that it has not answered; to be failed when it is gone or hangs.
     std::vector<RpcTracker::Pending> take_pending() { return pending_.take_all(); }
     /// Called once when a process module's connection broke or its process died.
     std::function<void()> on_lost;
@@ -82,7 +82,7 @@ private:
     std::unique_ptr<Library> library_;
     std::thread thread_;
     ModuleExit exit_;
-    RpcTracker pending_; // of a process, which may vanish without a word
+    RpcTracker pending_; // a process may vanish and a thread hang without a word
     int pid_ = 0;
     std::unique_ptr<ExitWatcher> exit_watcher_;
     bool requests_closed_ = false;
