@@ -36,3 +36,21 @@ PY
         test $(open_files) -lt $((before + 20))'
     echo "$output"; [ "$status" -eq 0 ]
 }
+
+@test "events that nobody can read, of the topics that brokers and modules follow, do no harm on any rank" {
+    cat >events.py <<'PY'
+import wire
+connection = wire.Connection()
+topics = ["overlay.resync", "job-exception", "job-purge-inactive", "heartbeat.pulse", "job-exec.up"]
+topics += ["kvs.namespace-primary-" + what for what in ("setroot", "error", "created", "removed")]
+for topic in topics:
+    for payload in None, b"x", b"\xff\0", b"[]\0", b"{}\0", b'{"namespace":"primary","rootseq":"x","id":[],"incarnation":7}\0':
+        connection.send(wire.Message(wire.EVENT, [], topic, payload))
+for rank in 0, 1:
+    for service in "broker", "kvs", "kvs-watch", "resource", "job-exec":
+        list(connection.rpc(service + ".ping", {}, nodeid=rank))
+PY
+    run under_flux 2 "PYTHONPATH=$BATS_TEST_DIRNAME/interop python3 events.py; flux kvs put a=1
+        flux exec -r1 flux kvs get a; flux run -N2 -n2 echo still here; flux overlay status"
+    echo "$output"; [ "$status" -eq 0 ]; [ "$(grep -c 'still here' <<<"$output")" -eq 2 ]; grep -q '0 .*full' <<<"$output"
+}

@@ -69,7 +69,8 @@ Overlay::Overlay(Loop& loop, Router& router, Handle& handle, Scope& scope, Topol
         };
         up.log = environment_.log;
         upstream_.emplace(loop, router, scope, std::move(up));
-        router_.subscribe(*router_.find(environment_.uuid), std::string(overlay_protocol::resync_event));
+        auto on_resync = [this](const Message& event) { incarnation_ = event.json().get<std::string>("incarnation"); };
+        handle_.subscribe(overlay_protocol::resync_event, on_resync).then([](const Message&) {});
     } else {
         incarnation_ = environment_.uuid;
     }
@@ -175,8 +176,6 @@ Task<> Overlay::goodbye() {
 void Overlay::on_parent_message(Link& link, Message message) {
     if (message.type == MessageType::control) return on_parent_control(message);
     if (message.type == MessageType::response && !link.tracker.answered(message)) return;
-    if (message.type == MessageType::event && message.topic == overlay_protocol::resync_event)
-        incarnation_ = message.json().get<std::string>("incarnation");
     link.receipts.received(message);
     router_.route(std::move(message), link);
 }

@@ -172,16 +172,7 @@ void Handle::State::receive(Message message) {
         break;
     }
     case MessageType::request: receive_request(std::move(message)); break;
-    case MessageType::event: {
-        // A handler may subscribe or unsubscribe: look each one up again.
-        for (std::size_t i = 0; i < subscriptions.size(); ++i) {
-            if (!message.topic.starts_with(subscriptions[i].prefix)) continue;
-            if (!(message.credentials.rolemask & (role_owner | subscriptions[i].roles))) continue;
-            auto callback = subscriptions[i].callback;
-            (*callback)(message);
-        }
-        break;
-    }
+    case MessageType::event: receive_event(message); break;
     case MessageType::control: {
         auto flow = flows.find(message.aux2);
         if (message.aux1 == control_room && flow != flows.end()) flow->second->room.notify_all();
@@ -213,6 +204,21 @@ void Handle::State::receive_request(Message message) {
         request.fail(error);
     } catch (const std::exception& error) {
         request.fail(EPROTO, error.what());
+    }
+}
+
+// Anybody may publish: an event that cannot be read is no reason to end.
+void Handle::State::receive_event(const Message& event) {
+    // A handler may subscribe or unsubscribe: look each one up again.
+    for (std::size_t i = 0; i < subscriptions.size(); ++i) {
+        if (!event.topic.starts_with(subscriptions[i].prefix)) continue;
+        if (!(event.credentials.rolemask & (role_owner | subscriptions[i].roles))) continue;
+        auto callback = subscriptions[i].callback;
+        try {
+            (*callback)(event);
+        } catch (const std::exception& error) {
+            log(LogLevel::err, fmt::format("event {}: {}, ignoring", event.topic, error.what()));
+        }
     }
 }
 
@@ -410,12 +416,14 @@ Task<std::optional<std::string>> Handle::get_attr(std::string name) {
     co_return value;
 }
 
-void Handle::log(LogLevel level, std::string_view text) {
+void Handle::log(LogLevel level, std::string_view text) { state_->log(level, text); }
+
+void Handle::State::log(LogLevel level, std::string_view text) {
     LogRecord record;
     record.severity = static_cast<int>(level);
     record.timestamp = log_timestamp();
-    record.rank = state_->log_rank;
-    record.app = state_->log_name;
+    record.rank = log_rank;
+    record.app = log_name;
     record.procid = std::to_string(::getpid());
     while (!text.empty()) {
         record.message = text.substr(0, text.find('\n'));
@@ -425,7 +433,7 @@ void Handle::log(LogLevel level, std::string_view text) {
         // No answer is sent to matchtag 0; the noresponse flag is left clear as existing servers expect
         // (broker.md 1.11).
         request.payload = Payload::from_bytes(record.encode());
-        send(std::move(request));
+        transport->send(std::move(request));
     }
 }
 

@@ -44,6 +44,8 @@ struct Handle::State {
     State(Loop& loop, std::unique_ptr<Transport> transport) : loop(loop), transport(std::move(transport)) {}
     void receive(Message message);
     void receive_request(Message message);
+    void receive_event(const Message& event);
+    void log(LogLevel level, std::string_view text);
     void fail_all(int errnum, std::string_view text);
     detail::CallState* start_call(std::string_view topic, Payload payload, std::uint32_t nodeid, bool upstream,
                                   bool streaming, Credentials credentials);

@@ -158,6 +158,28 @@ TEST_CASE("handle: a lost connection fails what is under way", "[rpc]") {
     kept.clear(); // after its handle
 }
 
+TEST_CASE("handle: an event that its receiver cannot read is logged, and ends nothing", "[rpc]") {
+    Pair pair;
+    std::string log;
+    int seen = 0;
+    pair.server->serve(any("event.subscribe"), [](Request request) { request.respond(); });
+    pair.server->serve(any("log.append"), [&](Request request) {
+        log = request.message().payload.bytes();
+        pair.loop.stop();
+    });
+    auto read = [](const Message& event) { event.json().get<int>("n"); };
+    auto count = [&](const Message&) { ++seen; };
+    pair.client->subscribe("e.", read).then([](const Message&) {});
+    pair.client->subscribe("e.", count).then([](const Message&) {});
+    auto event = Message::event("e.x");
+    event.credentials = {1000, role_owner};
+    event.payload = Payload::from_bytes("no JSON");
+    pair.server->send(std::move(event));
+    pair.loop.run();
+    CHECK(seen == 1);
+    CHECK_THAT(log, Catch::Contains("event e.x: payload is not a NUL-terminated string, ignoring"));
+}
+
 TEST_CASE("handle: a dropped stream is cancelled", "[rpc]") {
     Pair pair;
     RequestList<int> open;
