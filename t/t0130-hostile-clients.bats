@@ -54,3 +54,35 @@ PY
         flux exec -r1 flux kvs get a; flux run -N2 -n2 echo still here; flux overlay status"
     echo "$output"; [ "$status" -eq 0 ]; [ "$(grep -c 'still here' <<<"$output")" -eq 2 ]; grep -q '0 .*full' <<<"$output"
 }
+
+@test "a topic that is too long is answered, and nobody answers for others" {
+    cat >forged.py <<'PY'
+import struct, time, wire
+connection, asker, forger = wire.Connection(), wire.Connection(), wire.Connection()
+receive = lambda connection: connection.receive(time.monotonic() + 10)
+request = lambda topic, payload=None: wire.Message(wire.REQUEST, [], topic, payload, wire.NODEID_ANY, 1)
+connection.send(request("kvs." + "x" * 300))
+answer = receive(connection)
+assert answer.errnum == 71 and b"topic" in answer.payload, (answer.errnum, answer.payload)
+# A client serves a method, and another one answers in its place.
+connection.send(request("service.add", b'{"service":"slow"}\0'))
+assert receive(connection).errnum == 0
+asker.send(request("slow.ask"))
+asked = b""
+while len(asked) < 8 or len(asked) < 8 + struct.unpack_from(">I", asked, 4)[0]:
+    asked += connection.socket.recv(4096)
+def answer_from(who, text):
+    parts = wire.split_parts(asked[8:])
+    matchtag = wire.HEADER.unpack(parts.pop())[-1]
+    flags = wire.TOPIC | wire.ROUTE | wire.PAYLOAD
+    parts += [text, wire.HEADER.pack(0x8E, 1, wire.RESPONSE, flags, 0xFFFFFFFF, 0, 0, matchtag)]
+    body = b"".join(wire.encode_part(part) for part in parts)
+    who.socket.sendall(asked[:4] + struct.pack(">I", len(body)) + body)
+answer_from(forger, b'{"from":"forger"}\0')
+list(forger.rpc("broker.ping", {}))
+answer_from(connection, b'{"from":"slow"}\0')
+assert receive(asker).json() == {"from": "slow"}
+PY
+    run under_flux 1 "PYTHONPATH=$BATS_TEST_DIRNAME/interop python3 forged.py"
+    echo "$output"; [ "$status" -eq 0 ]
+}

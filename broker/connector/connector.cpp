@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <set>
 #include <unistd.h>
 
@@ -22,6 +21,9 @@ constexpr std::string_view exempt[] = {"state-machine.wait", "state-machine.get"
 // What may wait for a client that reads nothing. Streams wait with their senders long before; this is for one that
 // subscribes to much, or asks for much, and goes to sleep.
 constexpr std::size_t stall_backlog = std::size_t(16) << 20;
+
+// A service whose name this is can still be told of a disconnect.
+constexpr std::size_t max_topic = 255 - std::string_view(".disconnect").size();
 
 // How long all clients together may take to read their last messages when the broker ends.
 constexpr std::chrono::seconds flush_limit(1);
@@ -52,6 +54,11 @@ public:
         ++sent;
         transport_.send(std::move(message));
         if (backlog() > stall_backlog && !stall_.active()) watch_stall();
+    }
+    /// Whether a response answers what one of its services was asked. Anything else would be put in another's mouth.
+    bool was_asked(const Message& response) {
+        if (response.untagged()) return services.contains(std::string(response.service()));
+        return asked.answered(response);
     }
     std::size_t backlog() const noexcept { return transport_.backlog(); }
     void flush(std::chrono::nanoseconds limit) noexcept { transport_.flush(limit); }
@@ -161,14 +168,17 @@ void Connector::on_message(Client& client, Message message) {
             answer(client, message, EAGAIN, "Upstream Flux broker is offline. Try again later.");
             return;
         }
-        if (message.topic.size() + std::strlen(".disconnect") > 255) return;
+        if (message.topic.size() > max_topic) {
+            answer(client, message, EPROTO, fmt::format("a topic has at most {} characters", max_topic));
+            return;
+        }
         if (std::find(std::begin(own), std::end(own), message.topic) != std::end(own))
             return intercept(client, message);
         client.disconnects.note(message);
         message.push_route(client.uuid());
     }
     if (message.type == MessageType::control) return;
-    if (message.type == MessageType::response) client.asked.answered(message);
+    if (message.type == MessageType::response && !client.was_asked(message)) return;
     router_.route(std::move(message), *this);
 }
 
