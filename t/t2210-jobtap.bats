@@ -183,3 +183,20 @@ EOT
         flux jobtap remove probe.so; cancel $id; drain'
     echo "$output"; [ "$status" -eq 0 ]
 }
+
+@test "validate-duration follows the end of the instance also after kvs-watch was away" {
+    run under_flux 1 '
+        lifetime() {
+            flux kvs get resource.R | python3 -c "import json, sys, time
+R = json.load(sys.stdin); R[\"execution\"][\"expiration\"] = time.time() + $1; print(json.dumps(R))" >R
+            flux kvs put resource.R="$(<R)"
+        }
+        flux submit -t 1h --urgency=hold true
+        flux module remove kvs-watch; flux module load kvs-watch
+        lifetime 60
+        # Its watch may look a moment later than the command has put.
+        until ! flux submit -t 1h --urgency=hold true 2>refusal; do flux module stats job-manager >/dev/null; done
+        cat refusal; lifetime 7200
+        until flux submit -t 1h --urgency=hold true 2>/dev/null; do flux module stats job-manager >/dev/null; done'
+    echo "$output"; [ "$status" -eq 0 ]; [[ $output == *"exceeds remaining instance lifetime"* ]]
+}

@@ -3,6 +3,7 @@
 
 #include <flux/jobspec.hpp>
 #include <flux/kvs.hpp>
+#include <flux/service_watch.hpp>
 
 #include <fmt/format.h>
 
@@ -19,7 +20,8 @@ double wall_clock() {
 
 class ValidateDuration final : public JobtapPlugin {
 public:
-    explicit ValidateDuration(JobtapHost& host) : JobtapPlugin(host) {
+    explicit ValidateDuration(JobtapHost& host)
+        : JobtapPlugin(host), kvs_watch_(host.handle(), host.scope(), "kvs-watch") {
         host.scope().spawn("follow resource.R", &ValidateDuration::follow, this);
     }
 
@@ -34,13 +36,29 @@ public:
 
 private:
     static Task<> follow(ValidateDuration* self) {
-        kvs::Watch watch(self->host().handle(), "resource.R", kvs::WatchOptions().wait_create());
-        while (auto R = co_await watch.next()) {
-            auto object = R->json();
-            self->expiration_ = object.find("execution.expiration").try_as<double>().value_or(0);
+        for (;;) {
+            auto seen = self->kvs_watch_.changes();
+            try {
+                co_await self->follow_once();
+            } catch (const Cancelled&) {
+                throw;
+            } catch (const Error& error) {
+                self->host().handle().log(LogLevel::debug,
+                                          fmt::format("follow resource.R: {}, ignoring", error.what()));
+            }
+            co_await self->kvs_watch_.up_since(seen);
         }
     }
 
+    Task<> follow_once() {
+        kvs::Watch watch(host().handle(), "resource.R", kvs::WatchOptions().wait_create());
+        while (auto R = co_await watch.next()) {
+            auto object = R->json();
+            expiration_ = object.find("execution.expiration").try_as<double>().value_or(0);
+        }
+    }
+
+    ServiceWatch kvs_watch_;
     double expiration_ = 0; // of the instance; 0: none
 };
 
