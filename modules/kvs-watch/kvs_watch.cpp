@@ -27,6 +27,10 @@ constexpr std::size_t load_bytes = std::size_t(1) << 20;
 constexpr std::size_t load_blobs = 64;
 constexpr std::size_t first_blobs = 2;
 
+// Versions that may wait for a reader that is slow; of one that is further behind the newest take the place of the
+// last.
+constexpr std::size_t max_versions = 4096;
+
 /// One open request.
 struct Watcher {
     Watcher(Request request, std::string name_space, std::string key, int flags)
@@ -358,6 +362,7 @@ private:
             if (!look) continue;
             // The pieces of the last version are those of all before it.
             if (watcher->progress.in_pieces()) watcher->versions.clear();
+            if (watcher->versions.size() >= max_versions) watcher->versions.pop_back();
             watcher->versions.emplace_back(root, named ? Cause::named : Cause::changed);
             watcher->changed.notify_all();
         }
