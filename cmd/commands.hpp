@@ -19,6 +19,7 @@ extern const options::Command cmd_cancel;
 extern const options::Command cmd_config;
 extern const options::Command cmd_content;
 extern const options::Command cmd_dmesg;
+extern const options::Command cmd_dump;
 extern const options::Command cmd_env;
 extern const options::Command cmd_event;
 extern const options::Command cmd_exec;
@@ -44,6 +45,7 @@ extern const options::Command cmd_post_job_event;
 extern const options::Command cmd_pstree;
 extern const options::Command cmd_queue;
 extern const options::Command cmd_resource;
+extern const options::Command cmd_restore;
 extern const options::Command cmd_run;
 extern const options::Command cmd_setattr;
 extern const options::Command cmd_shutdown;
@@ -73,6 +75,7 @@ inline constexpr Entry commands[] = {
     {"config", &cmd_config},
     {"content", &cmd_content},
     {"dmesg", &cmd_dmesg},
+    {"dump", &cmd_dump},
     {"env", &cmd_env},
     {"event", &cmd_event},
     {"exec", &cmd_exec},
@@ -98,6 +101,7 @@ inline constexpr Entry commands[] = {
     {"pstree", &cmd_pstree},
     {"queue", &cmd_queue},
     {"resource", &cmd_resource},
+    {"restore", &cmd_restore},
     {"run", &cmd_run},
     {"setattr", &cmd_setattr},
     {"shutdown", &cmd_shutdown},

@@ -1,6 +1,7 @@
 // flux content: blobs and checkpoints of the content store (kvs-content.md 9.1).
 #include "cmd/context.hpp"
 #include "cmd/options/parse.hpp"
+#include "cmd/store/blob_store.hpp"
 
 #include <flux/blobref.hpp>
 #include <flux/content_protocol.hpp>
@@ -8,7 +9,6 @@
 #include <fmt/core.h>
 
 #include <cerrno>
-#include <chrono>
 #include <ctime>
 #include <deque>
 #include <iostream>
@@ -145,18 +145,13 @@ int run_checkpoint_list(Context& context, const options::Parsed& parsed) {
 }
 
 Task<int> update_checkpoint(Handle* handle, Blobref root) {
-    bool kvs_answers = true;
-    try {
-        co_await handle->call("kvs.ping", Json::object(), CallOptions().rank(0));
-    } catch (const Error& error) {
-        if (error.errnum() != ENOSYS) throw;
-        kvs_answers = false;
-    }
-    if (kvs_answers) throw Error(EINVAL, "please unload kvs module before updating checkpoint");
-    std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
-    auto value = Json::object("version", 1, "rootref", root, "sequence", 0, "timestamp", now.count());
-    auto payload = Json::object("value", std::move(value));
-    co_await handle->call(backing::checkpoint_put.topic, std::move(payload), CallOptions().rank(0));
+    co_await store::require_no_kvs(handle, "updating checkpoint");
+    store::Checkpoint checkpoint;
+    checkpoint.root = root;
+    checkpoint.timestamp = store::now();
+    store::BlobStore backing_store(*handle, true);
+    auto value = checkpoint.to_json();
+    co_await backing_store.put_checkpoint(std::move(value));
     co_return 0;
 }
 
