@@ -173,6 +173,8 @@ public:
 
 /// Append `message` to `out` as a frame: magic, size, parts (broker.md 1.3).
 void encode_frame(const Message& message, std::string& out);
+/// The same in three: append what comes before the bytes of the payload, and what comes after them.
+void encode_frame_around(const Message& message, std::string& before, std::string& after);
 /// The body of a frame: the parts without the preamble.
 std::string encode_body(const Message& message);
 /// Decode a body. \throws Error EPROTO or EINVAL naming what is wrong.

@@ -27,27 +27,41 @@ std::uint32_t read_be32(const char* at) noexcept {
     return be32toh(value);
 }
 
-void append_part(std::string& out, std::string_view part) {
-    if (part.size() < 255) {
-        out.push_back(static_cast<char>(part.size()));
+void append_part_size(std::string& out, std::size_t size) {
+    if (size < 255) {
+        out.push_back(static_cast<char>(size));
     } else {
         out.push_back(static_cast<char>(0xFF));
-        append_be32(out, static_cast<std::uint32_t>(part.size()));
+        append_be32(out, static_cast<std::uint32_t>(size));
     }
+}
+
+void append_part(std::string& out, std::string_view part) {
+    append_part_size(out, part.size());
     out.append(part);
 }
 
-void append_body(const Message& message, std::string& out) {
+unsigned flags_of(const Message& message) {
     unsigned flags = message.flags & ~(flag_topic | flag_payload);
-    auto payload = message.payload.bytes();
     if (message.type != MessageType::control) flags |= flag_topic;
-    if (!payload.empty()) flags |= flag_payload;
+    if (!message.payload.bytes().empty()) flags |= flag_payload;
+    return flags;
+}
+
+// What comes before the bytes of the payload.
+void append_front(const Message& message, std::string& out) {
+    auto flags = flags_of(message);
     if (flags & flag_route) {
         message.routes.for_each([&](std::string_view id) { append_part(out, id); });
         append_part(out, {});
     }
     if (flags & flag_topic) append_part(out, message.topic);
-    if (flags & flag_payload) append_part(out, payload);
+    if (flags & flag_payload) append_part_size(out, message.payload.bytes().size());
+}
+
+// What comes after them: the header.
+void append_back(const Message& message, std::string& out) {
+    auto flags = flags_of(message);
     std::string header{static_cast<char>(header_magic), static_cast<char>(header_version),
                        static_cast<char>(message.type), static_cast<char>(flags)};
     append_be32(header, message.credentials.userid);
@@ -55,6 +69,17 @@ void append_body(const Message& message, std::string& out) {
     append_be32(header, message.aux1);
     append_be32(header, message.aux2);
     append_part(out, header);
+}
+
+// In place of the length of a frame, which is known when it is there.
+void set_frame_size(std::string& out, std::size_t start, std::size_t size) {
+    auto encoded = htobe32(static_cast<std::uint32_t>(size));
+    std::memcpy(out.data() + start + sizeof frame_magic, &encoded, sizeof encoded);
+}
+
+void append_preamble(std::string& out) {
+    out.append(reinterpret_cast<const char*>(&frame_magic), sizeof frame_magic);
+    append_be32(out, 0);
 }
 
 /// Cuts the parts of a body, first to last.
@@ -91,17 +116,28 @@ std::string_view name_in(std::string_view part) {
 
 std::string encode_body(const Message& message) {
     std::string out;
-    append_body(message, out);
+    append_front(message, out);
+    out.append(message.payload.bytes());
+    append_back(message, out);
     return out;
 }
 
 void encode_frame(const Message& message, std::string& out) {
     auto start = out.size();
-    out.append(reinterpret_cast<const char*>(&frame_magic), sizeof frame_magic);
-    append_be32(out, 0);
-    append_body(message, out);
-    auto size = htobe32(static_cast<std::uint32_t>(out.size() - start - preamble_size));
-    std::memcpy(out.data() + start + sizeof frame_magic, &size, sizeof size);
+    append_preamble(out);
+    append_front(message, out);
+    out.append(message.payload.bytes());
+    append_back(message, out);
+    set_frame_size(out, start, out.size() - start - preamble_size);
+}
+
+void encode_frame_around(const Message& message, std::string& before, std::string& after) {
+    auto start = before.size(), end = after.size();
+    append_preamble(before);
+    append_front(message, before);
+    append_back(message, after);
+    auto size = before.size() - start - preamble_size + message.payload.bytes().size() + after.size() - end;
+    set_frame_size(before, start, size);
 }
 
 Message decode_body(std::string_view body) {

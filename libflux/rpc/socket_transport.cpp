@@ -1,5 +1,6 @@
-// Frames over a stream socket. Output is gathered in one buffer and written when the current turn's work is done.
+// Frames over a stream socket. Output is gathered and written when the current turn's work is done.
 #include "libflux/rpc/byte_stream.hpp"
+#include "libflux/rpc/send_queue.hpp"
 
 #include <flux/file_descriptor.hpp>
 
@@ -72,24 +73,23 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
     }
 
     void enqueue(const Message& message) {
-        auto size = out.size();
-        encode_frame(message, out);
-        queued += out.size() - size;
+        queued += out.add(message);
         if (message.charge) charges.emplace_back(queued, message.charge);
     }
 
     void advance(std::size_t size) {
-        sent += size;
+        out.remove(size);
         gone += size;
         while (!charges.empty() && charges.front().first <= gone) charges.pop_front();
     }
 
     /// Give the stream what it takes now; errno tells why it took no more, 0 that all is gone.
     int push() noexcept {
-        while (sent < out.size()) {
+        while (!out.empty()) {
             ssize_t n = -1;
             try {
-                n = stream->send(out.data() + sent, out.size() - sent);
+                auto bytes = out.front();
+                n = stream->send(bytes.data(), bytes.size());
             } catch (const Error& error) {
                 errno = error.errnum();
             }
@@ -107,17 +107,8 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
         if (errnum && !blocked) {
             // The peer reads no more; what it said before is still to be read until its end of file.
             out.clear();
-            sent = 0;
             charges.clear();
             broken = true;
-        }
-        if (sent == out.size()) {
-            out.clear();
-            if (out.capacity() > (std::size_t(1) << 20)) out.shrink_to_fit();
-            sent = 0;
-        } else if (sent > (std::size_t(1) << 20)) {
-            out.erase(0, sent);
-            sent = 0;
         }
         update();
         if (out.empty() && drained) drained();
@@ -142,10 +133,9 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
             ::poll(&ready, 1, static_cast<int>(left.count()));
         }
         out.clear();
-        sent = 0;
     }
 
-    std::size_t backlog() const noexcept { return out.size() - sent; }
+    std::size_t backlog() const noexcept { return out.size(); }
 
     void close(const Error& error) {
         if (!std::exchange(open, false)) return;
@@ -167,8 +157,7 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
     std::function<void()> drained;
     std::unique_ptr<FdWatcher> watcher;
     FrameDecoder decoder;
-    std::string out;
-    std::size_t sent = 0;
+    SendQueue out;
     // Messages count in their stream until their last byte has left.
     std::uint64_t queued = 0, gone = 0; // bytes ever
     std::deque<std::pair<std::uint64_t, Charge>> charges;
