@@ -50,6 +50,12 @@ private:
     Task<> log_start(); // start_log.cpp
     Task<> log_finish();
     Task<bool> log_life(const char* event, Json context);
+    Task<> prepare_snapshots(); // snapshots.cpp
+    std::string dump_directory() const;
+    Task<> find_restore();
+    Task<> restore_content();
+    Task<> dump_content();
+    Task<> write_dump(std::string file);
     Task<> wait_for_quorum();
     Task<> run_initial_program();
     /// Started to look after a damaged instance (`flux start --recovery`).
@@ -60,6 +66,7 @@ private:
     Task<> say_goodbye();
     static Task<int> run_life(Broker* self);
     Task<int> run_script(std::string phase, std::string command);
+    Task<int> run_logged(std::string phase, std::vector<std::string> argv, std::string what);
 
     // Boot, in order (boot.cpp).
     void read_command_line();
@@ -155,6 +162,7 @@ private:
     std::unique_ptr<Program> program_; ///< the phase's program: initial program, cleanup command, script
     Scope* phase_ = nullptr;           ///< aborted when the phase has to end early
     bool started_ = false;             ///< the start was logged
+    std::string restore_file_;         ///< the archive that the content is made from at this start
     bool stop_requested_ = false;
     bool restarting_ = false; ///< it ends to come back: the instance goes on
     bool panicked_ = false;

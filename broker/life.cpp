@@ -140,6 +140,7 @@ Task<> Broker::run_rc1() {
         facts.alternatives["sched"] = facts.alternatives["feasibility"] = sched;
     manifest.select(std::move(facts));
 
+    co_await prepare_snapshots();
     Scope loading(scope_);
     phase_ = &loading;
     std::exception_ptr failure;
@@ -240,9 +241,15 @@ Task<> Broker::run_initial_program() {
 }
 
 Task<int> Broker::run_script(std::string phase, std::string command) {
-    Program::Options options;
     const char* shell = std::getenv("SHELL");
-    options.argv = {shell && *shell ? shell : "/bin/bash", "-c", command};
+    std::vector<std::string> argv{shell && *shell ? shell : "/bin/bash", "-c", command};
+    int code = co_await run_logged(std::move(phase), std::move(argv), std::move(command));
+    co_return code;
+}
+
+Task<int> Broker::run_logged(std::string phase, std::vector<std::string> argv, std::string what) {
+    Program::Options options;
+    options.argv = std::move(argv);
     options.environment = program_environment(*attributes_.get("local-uri"), attributes_.get_or("jobid", ""));
     options.on_output = [this, phase](bool error, const std::string& line) {
         log(error ? LogLevel::err : LogLevel::info, fmt::format("{}.0: {}", phase, line));
@@ -253,7 +260,7 @@ Task<int> Broker::run_script(std::string phase, std::string command) {
     program_.reset();
     auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     log(code == 0 ? LogLevel::info : LogLevel::err,
-        fmt::format("{}.0: {} Exited (rc={}) {:.1f}s", phase, command, code, seconds));
+        fmt::format("{}.0: {} Exited (rc={}) {:.1f}s", phase, what, code, seconds));
     co_return code;
 }
 

@@ -52,6 +52,19 @@ bool ask(const options::Parsed& parsed) {
     return line.empty() || line[0] == 'y' || line[0] == 'Y';
 }
 
+/// Tell of a dump that there will be.
+Task<> announce_dump(Handle* handle) {
+    auto path = co_await handle->get_attr(dump_attribute);
+    if (!path) co_return;
+    if (path == "auto") {
+        auto cleanup = co_await handle->get_attr("statedir-cleanup");
+        auto directory = co_await handle->get_attr("statedir");
+        path = (cleanup == "0" && directory ? *directory : ".") + "/dump/";
+    }
+    fmt::print("shutdown will dump KVS to {} (this may take some time)\n", *path);
+    std::fflush(stdout);
+}
+
 Task<int> shutdown(Handle* handle, const options::Parsed* parsed) {
     if (parsed->has("skip-gc"))
         co_await unset_dump(handle);
@@ -61,6 +74,8 @@ Task<int> shutdown(Handle* handle, const options::Parsed* parsed) {
         co_await set_dump(handle, std::string(*path));
     else if (co_await garbage_is_due(handle) && ask(*parsed))
         co_await set_dump(handle, "auto");
+
+    co_await announce_dump(handle);
 
     int level = usual_level;
     if (parsed->has("quiet")) level = quiet_level;

@@ -19,7 +19,8 @@ public:
     Condition changed;
 };
 
-Task<> load_one(ModuleHost* host, ModuleSpec spec, std::set<std::string> after, std::shared_ptr<Progress> progress) {
+Task<> load_one(ModuleHost* host, ModuleSpec spec, std::set<std::string> after, std::function<Task<>()> when_loaded,
+                std::shared_ptr<Progress> progress) {
     auto ready = [&] {
         return std::all_of(after.begin(), after.end(),
                            [&](const auto& other) { return progress->done.contains(other); });
@@ -27,6 +28,7 @@ Task<> load_one(ModuleHost* host, ModuleSpec spec, std::set<std::string> after, 
     try {
         while (progress->failed.empty() && !ready()) co_await progress->changed.wait();
         if (progress->failed.empty() && !host->loaded(spec.name)) co_await host->load(spec);
+        if (progress->failed.empty() && when_loaded) co_await when_loaded();
         progress->done.insert(spec.name);
     } catch (const Cancelled&) {
         if (progress->failed.empty()) progress->failed = spec.name;
@@ -51,8 +53,11 @@ Task<> Modprobe::load_all(ModuleHost& host, Scope& scope) {
         spec.path = entry.file();
         spec.args = entry.args;
         spec.process = entry.exec;
+        const auto& extra = extras[name];
+        spec.args.insert(spec.args.end(), extra.args.begin(), extra.args.end());
         ++progress->running;
-        scope.spawn("module load", &load_one, &host, std::move(spec), manifest.predecessors(name), progress);
+        scope.spawn("module load", &load_one, &host, std::move(spec), manifest.predecessors(name), extra.when_loaded,
+                    progress);
     }
     while (progress->running > 0) co_await progress->changed.wait();
     if (!progress->failed.empty())
@@ -70,7 +75,9 @@ Task<> Modprobe::remove_all(ModuleHost& host, const std::function<void(LogLevel,
         return place(a) > place(b);
     });
     for (const auto& name : names) {
+        const auto& before_removal = extras[name].before_removal;
         try {
+            if (before_removal) co_await before_removal();
             co_await host.remove(name, false, false);
         } catch (const Error& error) {
             if (host.loaded(name)) log(LogLevel::err, fmt::format("module {}: {}", name, error.what()));

@@ -5,6 +5,7 @@
 #include "libflux/manifest/manifest.hpp"
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,16 @@ class Modprobe {
 public:
     Modprobe() {}
     Manifest manifest;
+
+    /// What a module gets besides, on this start.
+    class Extras {
+    public:
+        Extras() {}
+        std::vector<std::string> args;
+        std::function<Task<>()> when_loaded;    ///< before what comes after it is loaded
+        std::function<Task<>()> before_removal; ///< when all that comes after it is gone
+    };
+    std::map<std::string, Extras> extras; ///< by name of the module
 
     /// Load everything active, each as soon as what it comes after is there. \throws the first failure
     Task<> load_all(ModuleHost& host, Scope& scope);
