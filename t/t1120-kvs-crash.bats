@@ -5,6 +5,7 @@ load lib/common
 
 rounds=${FLUX_SOAK:+25}
 rounds=${rounds:-4}
+export FLUX_TEST_TIMEOUT=$((60 + 10 * rounds)) # the last run reads what all have written
 
 @test "no answered commit is lost or made twice over $rounds kills of the leader" {
     mkdir state
