@@ -23,6 +23,8 @@ extern const options::Command cmd_dump;
 extern const options::Command cmd_env;
 extern const options::Command cmd_event;
 extern const options::Command cmd_exec;
+extern const options::Command cmd_fsck;
+extern const options::Command cmd_gc;
 extern const options::Command cmd_getattr;
 extern const options::Command cmd_help;
 extern const options::Command cmd_hostlist;
@@ -79,6 +81,8 @@ inline constexpr Entry commands[] = {
     {"env", &cmd_env},
     {"event", &cmd_event},
     {"exec", &cmd_exec},
+    {"fsck", &cmd_fsck},
+    {"gc", &cmd_gc},
     {"getattr", &cmd_getattr},
     {"help", &cmd_help},
     {"hostlist", &cmd_hostlist},

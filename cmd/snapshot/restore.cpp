@@ -7,8 +7,8 @@
 #include "cmd/snapshot/archive_reader.hpp"
 #include "cmd/snapshot/commands.hpp"
 #include "cmd/snapshot/progress.hpp"
-#include "cmd/snapshot/restored_tree.hpp"
 #include "cmd/store/blob_store.hpp"
+#include "cmd/store/edited_tree.hpp"
 
 #include <flux/byte_size.hpp>
 #include <flux/content_protocol.hpp>
@@ -34,7 +34,7 @@ constexpr std::size_t inline_limit = 72;
 constexpr std::size_t bytes_limit = std::size_t(64) << 20;
 
 // Stores with several requests under way.
-class StoreWindow final : public Storage {
+class StoreWindow final : public store::Storage {
 public:
     StoreWindow(store::BlobStore blobs, HashKind hash, std::size_t requests)
         : blobs_(blobs), hasher_(hash), requests_(requests) {}
@@ -91,7 +91,7 @@ private:
 };
 
 // When an archive is only read.
-class NoStorage final : public Storage {
+class NoStorage final : public store::Storage {
 public:
     Task<Blobref> store(std::string) override { co_return Blobref(); }
     Task<std::string> load(Blobref) override { co_return treeobj::encode(treeobj::make_dir()); }
@@ -124,8 +124,8 @@ public:
     }
 
 private:
-    Task<Blobref> read_all(Storage* storage) {
-        RestoredTree tree(*storage);
+    Task<Blobref> read_all(store::Storage* storage) {
+        store::EditedTree tree(*storage);
         ArchiveReader::Entry entry;
         while (archive_.next(entry)) {
             if (size_limit_ && entry.size.value_or(0) > *size_limit_) {
@@ -157,7 +157,7 @@ private:
     }
 
     // One blob, unless it is larger than blobs may be.
-    Task<Json> value_object(Storage* storage) {
+    Task<Json> value_object(store::Storage* storage) {
         auto bytes = archive_.read(content_protocol::blob_size_limit);
         if (bytes.size() < inline_limit) co_return treeobj::make_val(bytes);
         std::vector<Blobref> blobs;

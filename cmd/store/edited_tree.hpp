@@ -1,5 +1,5 @@
-// The KVS tree that is made of the entries of an archive, in any order. What has not been touched for long is stored,
-// and read again when it is touched: in memory is a bounded part of the tree.
+// A KVS tree that is being changed, or made of entries in any order. What has not been touched for long is stored, and
+// read again when it is touched: in memory is a bounded part of the tree.
 #pragma once
 
 #include <flux/task.hpp>
@@ -7,10 +7,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace flux::snapshot {
+namespace flux::store {
 
 /// Where blobs are kept.
 class Storage {
@@ -20,14 +22,22 @@ public:
     virtual Task<std::string> load(Blobref blob) = 0;
 };
 
-class RestoredTree {
+/// The names of a key.
+using Path = std::vector<std::string>;
+Path path_of_key(std::string_view key);
+
+class EditedTree {
 public:
     /// Entries in memory, about.
     static constexpr std::size_t default_limit = 16384;
-    explicit RestoredTree(Storage& storage, std::size_t limit = default_limit) : storage_(storage), limit_(limit) {}
+    explicit EditedTree(Storage& storage, std::size_t limit = default_limit) : storage_(storage), limit_(limit) {}
 
+    /// Begin with a tree that is there.
+    Task<> begin(Blobref root);
     /// Put a tree object. \throws Error EISDIR, ENOTDIR when one name would be a directory and something else.
-    Task<> put(const std::vector<std::string>* path, Json object);
+    Task<> put(const Path* path, Json object);
+    /// Take out what is there, with all below. \throws Error ENOENT, ENOTDIR
+    Task<Json> take(const Path* path);
     /// Store all that is not: the root.
     Task<Blobref> finish();
 
@@ -37,9 +47,11 @@ private:
         Json entries = Json::object(); // tree objects by name; references to directories that are stored too
         std::map<std::string, std::unique_ptr<Node>, std::less<>> open;
     };
+    Task<Json> load(Blobref directory);
     Task<Node*> enter(Node* node, const std::string* name);
+    Task<Node*> parent(const Path* path);
     Task<Blobref> store(Node* node);
-    Task<> store_all_but(const std::vector<std::string>* path);
+    Task<> store_all_but(const Path* path);
 
     Storage& storage_;
     std::size_t limit_;
@@ -47,4 +59,4 @@ private:
     Node root_;
 };
 
-} // namespace flux::snapshot
+} // namespace flux::store
