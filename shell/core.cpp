@@ -83,7 +83,7 @@ Task<> Core::prepare() {
             kill_tasks(signal);
         });
     each_plugin("critical_ranks", [this](Plugin& plugin) { plugin.critical_ranks(Idset::below(job_.size)); });
-    co_await each_plugin(&Plugin::init);
+    co_await init_plugins();
 }
 
 Task<> Core::start_tasks() {
@@ -231,7 +231,7 @@ std::string Core::render(std::string_view text, unsigned rank, ShellTask* task) 
     if (text.find("{{") == text.npos) return std::string(text);
     auto unknown = [this](std::string_view tag) -> std::optional<std::string> {
         if (tag == "tmpdir") return env("FLUX_JOB_TMPDIR");
-        for (auto& [name, plugin] : plugins_)
+        for (auto& [name, plugin, file] : plugins_)
             if (auto value = plugin->render_tag(tag)) return value;
         return std::nullopt;
     };

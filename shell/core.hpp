@@ -12,6 +12,7 @@
 #include "render.hpp"
 #include "task.hpp"
 
+#include <flux/initializer_watch.hpp>
 #include <flux/rexec_server.hpp>
 #include <flux/shell.hpp>
 
@@ -89,6 +90,12 @@ private:
     void add_hold() override { ++holds_; }
     void unhold() noexcept override;
 
+    struct LoadedPlugin {
+        std::string name;
+        Plugin* plugin;   // never deleted: its code stays, and so may what it still has to do
+        std::string file; // of somebody else's
+    };
+
     // core_plugins.cpp: loading and calling
     void load_plugins();
     /// Do not run a job without something that it asks for.
@@ -98,6 +105,9 @@ private:
     bool each_plugin(const char* what, const std::function<void(Plugin&)>& call) noexcept;
     /// \throws Error naming the plugin that failed.
     Task<> each_plugin(Task<> (Plugin::*point)());
+    Task<> call_point(const LoadedPlugin* loaded, Task<> (Plugin::*point)());
+    void watch_initializer(std::optional<InitializerWatch>& watch, const std::string& file);
+    Task<> init_plugins();
     void each_plugin(void (Plugin::*point)(ShellTask&), ShellTask& task);
 
     // core_environment.cpp: what the tasks find
@@ -135,10 +145,6 @@ private:
     void log_to_stderr(const LogRecord& record);
     void log_to_eventlog(const LogRecord& record);
 
-    struct LoadedPlugin {
-        std::string name;
-        Plugin* plugin; // never deleted: its code stays, and so may what it still has to do
-    };
     struct Served {
         std::string topic;
         Handle::Handler handler;

@@ -2,6 +2,7 @@
 #include "job.hpp"
 #include "loader.hpp"
 
+#include <flux/duration.hpp>
 #include <flux/paths.hpp>
 
 #include <algorithm>
@@ -69,9 +70,35 @@ void Core::load_plugins() {
         if (!file && i < required) throw Error(ENOENT, "plugin " + wanted[i] + " is not in " + path);
         if (!file) continue;
         log(Level::trace, {}, "loading plugin " + *file);
+        bool own = file->starts_with(paths::shell_plugindir() + '/');
+        std::optional<InitializerWatch> watch;
+        if (!own) watch_initializer(watch, *file);
         const auto& table = load_plugin(*file);
         auto* plugin = naming(table.name, [&] { return table.create(*this); });
-        plugins_.push_back(LoadedPlugin{table.name, plugin});
+        plugins_.push_back(LoadedPlugin{table.name, plugin, own ? std::string() : *file});
+    }
+}
+
+// Nothing else of a shell gets a turn while a plugin's code blocks it, and nothing has begun yet that could be lost.
+void Core::watch_initializer(std::optional<InitializerWatch>& watch, const std::string& file) {
+    auto limit = std::chrono::duration<double>(parse_duration(attribute("vendor.module-limit").value_or("30s")));
+    watch.emplace("plugin " + file, std::chrono::duration_cast<std::chrono::nanoseconds>(limit),
+                  [this](const std::string& text) {
+                      log_to_stderr(LogRecord{Level::fatal, {}, text, static_cast<int>(job_.rank)});
+                      ::_exit(1);
+                  });
+}
+
+Task<> Core::init_plugins() {
+    for (const auto& loaded : plugins_) {
+        auto watch = std::make_shared<std::optional<InitializerWatch>>();
+        if (!loaded.file.empty()) {
+            watch_initializer(*watch, loaded.file);
+            // What waits without blocking may take its time.
+            loop_.post([watch] { watch->reset(); });
+        }
+        co_await call_point(&loaded, &Plugin::init);
+        watch->reset();
     }
 }
 
@@ -115,7 +142,7 @@ void Core::apply_taskmap() {
     } else if (scheme == "hostfile") {
         set_taskmap(job_, Taskmap::hostfile(read_text(value), hosts, job_.ntasks));
     } else {
-        for (auto& [name, plugin] : plugins_) {
+        for (auto& [name, plugin, file] : plugins_) {
             auto map = naming(name, [&] { return plugin->map_tasks(scheme, value); });
             if (!map) continue;
             set_taskmap(job_, std::move(*map));
@@ -127,7 +154,7 @@ void Core::apply_taskmap() {
 
 bool Core::each_plugin(const char* what, const std::function<void(Plugin&)>& call) noexcept {
     bool good = true;
-    for (auto& [name, plugin] : plugins_) {
+    for (auto& [name, plugin, file] : plugins_) {
         try {
             call(*plugin);
         } catch (const std::exception& error) {
@@ -139,21 +166,23 @@ bool Core::each_plugin(const char* what, const std::function<void(Plugin&)>& cal
 }
 
 void Core::each_plugin(void (Plugin::*point)(ShellTask&), ShellTask& task) {
-    for (auto& [name, plugin] : plugins_) naming(name, [&] { (plugin->*point)(task); });
+    for (auto& [name, plugin, file] : plugins_) naming(name, [&] { (plugin->*point)(task); });
+}
+
+Task<> Core::call_point(const LoadedPlugin* loaded, Task<> (Plugin::*point)()) {
+    try {
+        co_await (loaded->plugin->*point)();
+    } catch (const Cancelled&) {
+        throw;
+    } catch (const Error& error) {
+        throw Error(error.errnum(), loaded->name + ": " + error.what());
+    } catch (const std::exception& error) {
+        throw Error(EINVAL, loaded->name + ": " + error.what());
+    }
 }
 
 Task<> Core::each_plugin(Task<> (Plugin::*point)()) {
-    for (std::size_t i = 0; i < plugins_.size(); ++i) {
-        try {
-            co_await (plugins_[i].plugin->*point)();
-        } catch (const Cancelled&) {
-            throw;
-        } catch (const Error& error) {
-            throw Error(error.errnum(), plugins_[i].name + ": " + error.what());
-        } catch (const std::exception& error) {
-            throw Error(EINVAL, plugins_[i].name + ": " + error.what());
-        }
-    }
+    for (const auto& loaded : plugins_) co_await call_point(&loaded, point);
 }
 
 } // namespace flux::shell

@@ -57,9 +57,6 @@ std::uint32_t to_number(std::string_view text, const char* what) {
     return *number;
 }
 
-constexpr const char* wanted_attributes[] = {"jobid-path", "rundir", "instance-level", "tbon.interface-hint",
-                                             "conf.shell_pluginpath"};
-
 } // namespace
 
 Launch Launch::decode(JsonView json) {
@@ -109,7 +106,8 @@ Task<Launch> Launch::lookup(Handle* handle, JobId id) {
     auto rank = handle->call("attr.get", Json::object("name", "rank"));
     auto owner = handle->call("attr.get", Json::object("name", "security.owner"));
     std::vector<Call> attributes;
-    for (auto name : wanted_attributes) attributes.push_back(handle->call("attr.get", Json::object("name", name)));
+    for (auto name : shell_protocol::launch_attributes)
+        attributes.push_back(handle->call("attr.get", Json::object("name", name)));
 
     Launch launch;
     launch.id = id;
@@ -124,7 +122,7 @@ Task<Launch> Launch::lookup(Handle* handle, JobId id) {
     for (std::size_t i = 0; i < attributes.size(); ++i) {
         try {
             auto reply = co_await attributes[i];
-            launch.attributes.set(wanted_attributes[i], reply.json().get<JsonView>("value").copy());
+            launch.attributes.set(shell_protocol::launch_attributes[i], reply.json().get<JsonView>("value").copy());
         } catch (const Error& error) {
             if (error.errnum() != ENOENT) throw;
         }

@@ -85,6 +85,15 @@ helpers='
     echo "$output"; [ "$status" -eq 0 ]
 }
 
+@test "a plugin that blocks is named, and job-manager goes on without it" {
+    FLUX_MODPROBE_DISABLE= run under_flux 1 '
+        flux jobtap load $FLUX_BUILD/test/jobtap/blocking.so && exit 1
+        flux dmesg | grep "jobtap plugin .*/blocking.so: its initializer has not returned for 2s"
+        test -z "$(flux jobtap list)"
+        flux run true' -Svendor.module-limit=2s
+    echo "$output"; [ "$status" -eq 0 ]
+}
+
 @test "what cannot be loaded is refused by name and reason, and nothing of it stays" {
     run inside '
         refused() { fails "$1" flux jobtap load $PLUGINS/$2.so; grep -q "$PLUGINS/$2.so" failure; is_unloaded $2; is "" "$(flux jobtap list)"; }

@@ -2,14 +2,14 @@
 # Shell plugins that are bad: the job ends, and says which one and why.
 load lib/common
 
-# fails_with OPTION TEXT: a job with this shell option fails, and its exception or its log says why.
+# fails_with OPTION TEXT [BROKER-OPTION]: a job with this shell option fails, and its exception or its log says why.
 fails_with() {
     run under_flux 1 "
         id=\$(flux submit $1 true); flux job wait-event \$id finish >finish
         grep 'status=0' finish && { echo 'the job did not fail'; exit 1; }
         flux job wait-event -q \$id clean
         flux job eventlog \$id >log; flux job eventlog -p output \$id >>log || true
-        grep -q \"$2\" log || { cat log; exit 1; }" -Sconf.shell_pluginpath="$FLUX_BUILD/test/shell"
+        grep -q \"$2\" log || { cat log; exit 1; }" -Sconf.shell_pluginpath="$FLUX_BUILD/test/shell" $3
     echo "$output"; [ "$status" -eq 0 ]
 }
 
@@ -22,6 +22,12 @@ fails_with() {
     fails_with "-o throwing=constructor" "throwing: thrown on purpose"
 }
 @test "a shell plugin that throws in init ends the job" { fails_with "-o throwing=init" "throwing: thrown on purpose"; }
+@test "a shell plugin whose constructor never returns ends the job" {
+    fails_with "-o blocking=constructor" "blocking.so: its initializer has not returned for 2s" -Svendor.module-limit=2s
+}
+@test "a shell plugin whose init blocks ends the job" {
+    fails_with "-o blocking=init" "blocking.so: its initializer has not returned for 2s" -Svendor.module-limit=2s
+}
 @test "a shell plugin that throws at the end is reported" { fails_with "-o throwing=exit" "exit failed: thrown on purpose"; }
 @test "who follows a job that fails early sees its end" {
     run under_flux 1 '

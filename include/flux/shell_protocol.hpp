@@ -10,9 +10,7 @@
 //   R            o    resources of the whole job, without `scheduling`
 //   J            s    the signed jobspec (RFC 39), or
 //   jobspec      o    the jobspec itself
-//   attrs        o?   attributes of the broker, strings: `jobid-path`, `rundir`, `instance-level`,
-//   `tbon.interface-hint`,
-//                     `conf.shell_pluginpath`
+//   attrs        o?   attributes of the broker, strings: those of launch_attributes that are set
 //   cpusets      s[]? for each logical core of the host its CPUs as an idset, for binding
 //
 // All else follows: shell rank r is the r-th smallest rank of R, 0 is the leader. Without the variable the shell looks
@@ -28,6 +26,10 @@
 namespace flux::shell_protocol {
 
 inline constexpr const char* init_variable = "FLUX_SHELL_INIT";
+/// What shells want to know of their broker.
+inline constexpr const char* launch_attributes[] = {
+    "jobid-path", "rundir", "instance-level", "tbon.interface-hint", "conf.shell_pluginpath", "vendor.module-limit",
+};
 
 // What a shell asks of the agent ---------------------------------------------------------------------------------
 

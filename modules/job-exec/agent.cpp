@@ -18,10 +18,6 @@ namespace {
 
 namespace protocol = exec_agent_protocol;
 
-// What shells want to know of their broker.
-constexpr const char* shell_attributes[] = {"jobid-path", "rundir", "instance-level", "tbon.interface-hint",
-                                            "conf.shell_pluginpath"};
-
 double wall_clock() {
     return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -65,7 +61,7 @@ Task<> Agent::start() {
 }
 
 Task<> Agent::read_attributes() {
-    for (const auto* name : shell_attributes) {
+    for (const auto* name : shell_protocol::launch_attributes) {
         auto value = co_await handle_.get_attr(name);
         if (value) attributes_.set(name, *value);
     }

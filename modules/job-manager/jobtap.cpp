@@ -2,6 +2,8 @@
 
 #include "builtins/builtins.hpp"
 
+#include <flux/duration.hpp>
+#include <flux/initializer_watch.hpp>
 #include <flux/library.hpp>
 #include <flux/paths.hpp>
 
@@ -67,6 +69,9 @@ private:
 Task<> Jobtap::start(JsonView record) {
     core_.plugin_record = PluginRecord::decode(record);
     copies_ = (co_await core_.handle.get_attr("rundir")).value_or("/tmp") + "/so";
+    uri_ = (co_await core_.handle.get_attr("local-uri")).value_or("");
+    if (auto limit = co_await core_.handle.get_attr("vendor.module-limit"))
+        limit_ = std::chrono::duration<double>(parse_duration(*limit));
     for (auto& builtin : builtins()) {
         auto name = std::string(builtin.name);
         if (!core_.plugin_record.is_removed(name)) co_await load(name, Json::object());
@@ -135,8 +140,27 @@ void Jobtap::bring_up(HostedPlugin& hosted) {
     if (auto* builtin = find_builtin(hosted.name); builtin && hosted.path == "builtin")
         hosted.make(builtin->make);
     else
-        hosted.make(Library::open(hosted.path, copies_, jobtap_library));
+        make_watched(hosted);
     hosted.call([this](JobtapPlugin& plugin) { plugin.conf_update(config_()); });
+}
+
+// A thread that is stuck in a plugin's code cannot be freed, only be left behind by a new copy of this module.
+void Jobtap::make_watched(HostedPlugin& hosted) {
+    auto start_over = [uri = uri_](const std::string& text) {
+        try {
+            Loop loop;
+            auto handle = Handle::open(loop, uri);
+            handle->set_log_name("job-manager");
+            handle->log(LogLevel::err, text + ", job-manager is started anew without it");
+            handle->notify("module.reload", Json::object("name", "job-manager"));
+            handle->flush();
+        } catch (const Error&) {
+            // The broker is gone, and this process soon will be.
+        }
+    };
+    auto limit = std::chrono::duration_cast<std::chrono::nanoseconds>(limit_);
+    InitializerWatch watch(fmt::format("jobtap plugin {}", hosted.path), limit, start_over);
+    hosted.make(Library::open(hosted.path, copies_, jobtap_library));
 }
 
 // Admit a plugin, after a look at the jobs that are over and that it will ask for.

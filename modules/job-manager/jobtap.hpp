@@ -32,6 +32,7 @@ private:
     /// `file` is a path, the name of a builtin, or of a file in the plugin folder. \return its path or builtin name
     Task<std::string> load(std::string file, Json arguments);
     void bring_up(HostedPlugin& hosted);
+    void make_watched(HostedPlugin& hosted);
     Task<> introduce(Plugins::Loaded* loaded);
     /// Plugins that a name, a glob or `all` stands for. \throws Error ENOENT
     std::vector<std::string> matching(const std::string& pattern) const;
@@ -40,7 +41,9 @@ private:
     Core& core_;
     Inactive& inactive_;
     HostedPlugin::Config config_;
-    std::string copies_; // folder for the files that are loaded
+    std::string copies_;                                             // folder for the files that are loaded
+    std::string uri_;                                                // of the broker
+    std::chrono::duration<double> limit_ = std::chrono::seconds(30); // how long an initializer may take
     bool busy_ = false;
     Condition idle_;
 };
