@@ -43,6 +43,20 @@ std::string read_text(const std::string& path) {
     return text.str();
 }
 
+// From a thread of one's own.
+void raise_elsewhere(JobId id, std::string_view note) {
+    try {
+        Loop loop;
+        auto handle = Handle::open(loop);
+        auto payload = Json::object("id", id, "type", "exec", "severity", 0, "note", note);
+        handle->call("job-manager.raise", std::move(payload), CallOptions().deadline(std::chrono::seconds(5)))
+            .then([&loop](const Message&) { loop.stop(); });
+        loop.run();
+    } catch (const Error&) {
+        // The log has it.
+    }
+}
+
 // Whatever a plugin throws is an Error that names it.
 template <class F> auto naming(const std::string& plugin, F&& call) {
     try {
@@ -85,6 +99,7 @@ void Core::watch_initializer(std::optional<InitializerWatch>& watch, const std::
     watch.emplace("plugin " + file, std::chrono::duration_cast<std::chrono::nanoseconds>(limit),
                   [this](const std::string& text) {
                       log_to_stderr(LogRecord{Level::fatal, {}, text, static_cast<int>(job_.rank)});
+                      if (!standalone()) raise_elsewhere(job_.id, text);
                       ::_exit(1);
                   });
 }
