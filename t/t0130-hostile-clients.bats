@@ -86,3 +86,28 @@ PY
     run under_flux 1 "PYTHONPATH=$BATS_TEST_DIRNAME/interop python3 forged.py"
     echo "$output"; [ "$status" -eq 0 ]
 }
+
+@test "a guest cannot pass for another sender" {
+    cat >guest.py <<'PY'
+import json, struct, time, wire
+owner = wire.Connection()
+list(owner.rpc("connector-local.debug", {"flags": 4}))
+guest = wire.Connection()
+def ping(connection):
+    parts = [b"b" * 36, b"a" * 36, b"", b"broker.ping", b"{}\0"] # the bottom is the second
+    parts.append(wire.HEADER.pack(0x8E, 1, wire.REQUEST, wire.TOPIC | wire.ROUTE | wire.PAYLOAD, 0xFFFFFFFF, 0, wire.NODEID_ANY, 7))
+    body = b"".join(wire.encode_part(part) for part in parts)
+    connection.socket.sendall(struct.pack("=I", wire.FRAME_MAGIC) + struct.pack(">I", len(body)) + body)
+    answer = b""
+    while len(answer) < 8 or len(answer) < 8 + struct.unpack_from(">I", answer, 4)[0]:
+        answer += connection.socket.recv(4096)
+    parts = wire.split_parts(answer[8:])
+    assert parts[:3] == [b"b" * 36, b"a" * 36, b""], parts # it comes back to whom it was relayed for
+    return json.loads(parts[-2].rstrip(b"\0"))["route"].split("!")
+relayed, route = ping(owner), ping(guest)
+assert relayed[:2] == ["a" * 8, "b" * 8], relayed
+assert len(route) == len(relayed) - 2 and "a" * 8 not in route, route
+PY
+    run under_flux 1 "PYTHONPATH=$BATS_TEST_DIRNAME/interop python3 guest.py"
+    echo "$output"; [ "$status" -eq 0 ]
+}

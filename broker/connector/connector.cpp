@@ -1,5 +1,6 @@
 #include "broker/connector/connector.hpp"
 
+#include "broker/connector/folded_route.hpp"
 #include "broker/host/module_host.hpp"
 #include "broker/router/rpc_tracker.hpp"
 
@@ -146,6 +147,7 @@ void Connector::admit(FileDescriptor socket, const ucred& peer) {
     else
         refusal = EPERM;
     if (std::exchange(deny_next_, false)) refusal = EPERM;
+    if (std::exchange(unknown_next_, false)) credentials = {userid_unknown, role_user};
     if (refusal) environment_.log(LogLevel::err, fmt::format("connect by uid={} pid={} denied", peer.uid, peer.pid));
     if (::send(socket.get(), &refusal, 1, MSG_NOSIGNAL) != 1 || refusal) return;
     ++connects_;
@@ -175,11 +177,28 @@ void Connector::on_message(Client& client, Message message) {
         if (std::find(std::begin(own), std::end(own), message.topic) != std::end(own))
             return intercept(client, message);
         client.disconnects.note(message);
-        message.push_route(client.uuid());
+        if (!accept_route(client, message)) return;
     }
     if (message.type == MessageType::control) return;
     if (message.type == MessageType::response && !client.was_asked(message)) return;
     router_.route(std::move(message), *this);
+}
+
+// The owner may relay for anybody. False when the request was answered with an error.
+bool Connector::accept_route(Client& client, Message& request) {
+    if (client.credentials.owner() || request.routes.empty()) {
+        request.push_route(client.uuid());
+        return true;
+    }
+    try {
+        auto folded = fold_route(request.routes, client.uuid());
+        request.routes.clear();
+        request.push_route(folded);
+    } catch (const Error& error) {
+        answer(client, request, error.errnum(), error.text());
+        return false;
+    }
+    return true;
 }
 
 void Connector::answer(Client& client, const Message& request, int errnum, std::string_view text) {
@@ -223,9 +242,12 @@ void Connector::intercept(Client& client, const Message& request) {
 void Connector::deliver(Message message) {
     switch (message.type) {
     case MessageType::response: {
-        auto client = clients_.find(message.routes.top());
+        auto client = clients_.find(client_of(message.routes.top()));
         if (client == clients_.end()) return;
-        message.routes.pop();
+        if (auto given = unfold_route(message.routes.top()); !given.empty())
+            message.routes = std::move(given);
+        else
+            message.routes.pop();
         message.set(flag_route);
         if (message.credentials.rolemask == role_none) message.credentials.rolemask = role_owner;
         client->second->send(std::move(message));
@@ -286,6 +308,7 @@ void Connector::serve(Handle& handle) {
     handle.serve(Method("connector-local.debug", MethodClass::once), [this](Request request) {
         auto flags = request.json().get<unsigned>("flags");
         deny_next_ = flags & 1;
+        unknown_next_ = flags & 4;
         request.respond(Json::object("flags", flags));
     });
 }

@@ -40,6 +40,7 @@ private:
     void on_closed(Client& client);
     void on_stalled(Client& client);
     void intercept(Client& client, const Message& request);
+    bool accept_route(Client& client, Message& request);
     void answer(Client& client, const Message& request, int errnum = 0, std::string_view text = {});
     Json stats() const;
 
@@ -52,6 +53,7 @@ private:
     bool allow_root_owner_ = false;
     std::uint64_t connects_ = 0;
     bool deny_next_ = false;
+    bool unknown_next_ = false; // the next client is somebody with role user and no userid
     double client_stall_ = default_client_stall;
 };
 
