@@ -111,3 +111,19 @@ PY
     run under_flux 1 "PYTHONPATH=$BATS_TEST_DIRNAME/interop python3 guest.py"
     echo "$output"; [ "$status" -eq 0 ]
 }
+
+@test "other users may connect when [access] allows it, and are guests then" {
+    [ "$(id -u)" -eq 0 ] || skip "needs another user"
+    chmod 755 "$TEST_TMP"; mkdir -m 755 conf
+    other() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+    export -f other
+    run under_flux 1 '
+        chmod 755 "$(flux getattr rundir)"
+        other flux getattr rank 2>err && exit 1; cat err; grep -q "Operation not permitted\|Permission denied" err
+        flux dmesg | grep "connect by uid=65534 .*denied"
+        printf "[access]\nallow-guest-user = true\n" >conf/access.toml; flux config reload
+        [ "$(other flux getattr rank)" = 0 ]
+        other flux kvs get resource.R 2>err && exit 1; cat err; grep -q "Operation not permitted" err
+        other flux dmesg 2>err && exit 1; grep -q "Request requires owner credentials" err' -c conf
+    echo "$output"; [ "$status" -eq 0 ]
+}

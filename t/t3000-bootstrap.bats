@@ -175,3 +175,26 @@ tcp://localhost:${port[1]}
     run under_flux 2 true --test-pmi-clique=per-broker -Stbon.interface-hint=nosuch0 --test-exit-timeout=1s
     [ "$status" -ne 0 ]; [[ "$output" == *"tbon.interface-hint: this host has no address for 'nosuch0'"* ]]
 }
+
+@test "a broker of another link protocol is refused, and both ends name who and why" {
+    configure '{host = "fake[0-1]"}'
+    cat >old.py <<'PY'
+import json, os, socket, time, wire
+connection = wire.Connection.__new__(wire.Connection) # a link greets nobody
+connection.buffer = b""
+connection.socket = socket.socket(socket.AF_UNIX)
+connection.socket.connect(os.environ["LINK"])
+hello = {"rank": 1, "hostname": "oldhost", "uuid": "u", "boot-id": "b", "status": 1, "proto": 1, "proto-min": 1, "subscriptions": []}
+connection.send(wire.Message(wire.REQUEST, [], "overlay.hello", json.dumps(hello).encode() + b"\0", 0, 1))
+answer = connection.receive(time.monotonic() + 5)
+assert answer.errnum == 22, answer.errnum
+print(answer.payload.rstrip(b"\0").decode())
+PY
+    run under_flux 2 "
+        export LINK=\$(flux getattr tbon.endpoint); LINK=\${LINK#ipc://}
+        PYTHONPATH=$BATS_TEST_DIRNAME/interop python3 old.py | tee told
+        flux dmesg >log; grep 'refused hello of .*oldhost (rank 1) speaks overlay protocol 1 to 1, this broker' log
+        grep '^oldhost (rank 1) speaks overlay protocol 1 to 1, this broker' told" \
+        -c conf --test-hosts=fake[0-1] --test-start-mode=leader --test-exit-mode=leader -Sbroker.quorum=1
+    echo "$output"; [ "$status" -eq 0 ]
+}

@@ -1,5 +1,5 @@
-// The route that a client gives with a request, as one id that begins with the client's own: nobody can pass for another
-// sender that way, and those whose messages a proxy relays are still told apart. Pure.
+// The route that a client gives with a request, as one id that begins with the client's own: nobody can pass for
+// another sender that way, and those whose messages a proxy relays are still told apart. Pure.
 #pragma once
 
 #include <flux/message.hpp>
