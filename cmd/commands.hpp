@@ -12,6 +12,7 @@ namespace flux::cmd {
 extern const options::Command cmd_R;
 extern const options::Command cmd_admin;
 extern const options::Command cmd_alloc;
+extern const options::Command cmd_archive;
 extern const options::Command cmd_batch;
 extern const options::Command cmd_broker;
 extern const options::Command cmd_bulksubmit;
@@ -70,6 +71,7 @@ inline constexpr Entry commands[] = {
     {"R", &cmd_R},
     {"admin", &cmd_admin},
     {"alloc", &cmd_alloc},
+    {"archive", &cmd_archive},
     {"batch", &cmd_batch},
     {"broker", &cmd_broker},
     {"bulksubmit", &cmd_bulksubmit},

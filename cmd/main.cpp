@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
         std::string name = argv[invocation.command_index];
         std::vector<const char*> words(argv + invocation.command_index + 1, argv + argc);
         const auto* command = cmd::find_command(name);
-        bool own_program = command && !command->run && command->subcommands.empty();
+        bool own_program = command && command->own_program;
         if (!command || own_program || cmd::is_overridden(name)) {
             int code = cmd::exec_external(name, words, invocation.verbose);
             if (code >= 0) return code;

@@ -63,6 +63,7 @@ struct Command {
     Family family = Family::plain; // of the outermost command
     unsigned help_column = 0;      // where descriptions of options begin; 0: that of the family
     bool hidden = false;           // not in the parent's help
+    bool own_program = false;      // `flux` knows it, and runs `flux-NAME`
     /// Does the work and gives the exit code; null when a subcommand is needed.
     int (*run)(cmd::Context&, const Parsed&) = nullptr;
 };

@@ -40,6 +40,7 @@ constexpr options::Command dump_command(Run run) {
             .synopsis = "[OPTIONS] OUTFILE",
             .help = "Write a KVS snapshot to an archive",
             .options = dump_options,
+            .own_program = true,
             .run = run};
 }
 
@@ -49,6 +50,7 @@ constexpr options::Command restore_command(Run run) {
             .synopsis = "[OPTIONS] INFILE",
             .help = "Read a KVS snapshot from an archive",
             .options = restore_options,
+            .own_program = true,
             .run = run};
 }
 

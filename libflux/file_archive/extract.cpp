@@ -1,4 +1,4 @@
-#include "extract.hpp"
+#include "libflux/file_archive/extract.hpp"
 
 #include <flux/base64.hpp>
 #include <flux/file_descriptor.hpp>
@@ -9,10 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace flux::shell {
+namespace flux::file_archive {
 namespace {
 
 [[noreturn]] void fail(int errnum, const std::string& path) { throw Error(errnum, path + ": " + errno_text(errnum)); }
+
+Error in_the_way(const std::string& path) {
+    return Error(EEXIST, path + ": write: Attempt to overwrite existing file");
+}
 
 // Relative, and without components that lead elsewhere.
 void check_path(const std::string& path) {
@@ -68,19 +72,6 @@ void set_time(int fd, JsonView file, const std::string& path) {
     if (::futimens(fd, times) < 0) fail(errno, path);
 }
 
-void extract_regular(int at, const std::string& name, const std::string& path, JsonView file, mode_t mode,
-                     const std::function<std::string(const FilePiece&)>& load) {
-    FileDescriptor fd(::openat(at, name.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode & 0777));
-    if (!fd) fail(errno, path);
-    auto pieces = pieces_of(file);
-    if (pieces.empty()) write_at(fd.get(), text_of(file), 0, path);
-    for (const auto& piece : pieces) write_at(fd.get(), load(piece), piece.offset, path);
-    if (auto size = file.get_optional<std::uint64_t>("size"))
-        if (::ftruncate(fd.get(), static_cast<off_t>(*size)) < 0) fail(errno, path);
-    if (::fchmod(fd.get(), mode & 07777) < 0) fail(errno, path);
-    set_time(fd.get(), file, path);
-}
-
 } // namespace
 
 std::vector<std::pair<std::string, JsonView>> archived_files(JsonView archive) {
@@ -99,21 +90,61 @@ std::vector<FilePiece> pieces_of(JsonView file) {
     return pieces;
 }
 
-void extract_file(const std::string& directory, const std::string& path, JsonView file,
-                  const std::function<std::string(const FilePiece&)>& load) {
+ExtractedFile::ExtractedFile(const std::string& directory, const std::string& path, JsonView file,
+                             ExtractOptions options)
+    : path_(path), file_(file), options_(options) {
     check_path(path);
     auto mode = file.get<mode_t>("mode");
     auto at = open_parent(directory, path);
     auto name = path.substr(path.rfind('/') + 1);
-    if (S_ISLNK(mode)) {
-        if (::symlinkat(file.get<std::string>("data").c_str(), at.get(), name.c_str()) < 0) fail(errno, path);
-    } else if (S_ISDIR(mode)) {
-        if (::mkdirat(at.get(), name.c_str(), mode & 0777) < 0 && errno != EEXIST) fail(errno, path);
-    } else if (S_ISREG(mode)) {
-        extract_regular(at.get(), name, path, file, mode, load);
-    } else {
+    if (S_ISLNK(mode))
+        make_link(at.get(), name);
+    else if (S_ISDIR(mode))
+        make_directory(at.get(), name, mode);
+    else if (S_ISREG(mode))
+        open(at.get(), name, mode);
+    else
         throw Error(EPROTO, path + ": mode " + std::to_string(mode) + " is none of a file, directory or link");
-    }
 }
 
-} // namespace flux::shell
+void ExtractedFile::make_link(int at, const std::string& name) {
+    auto target = file_.get<std::string>("data");
+    if (options_.overwrite && ::unlinkat(at, name.c_str(), 0) < 0 && errno != ENOENT) fail(errno, path_);
+    if (::symlinkat(target.c_str(), at, name.c_str()) == 0) return;
+    if (errno == EEXIST) throw in_the_way(path_);
+    fail(errno, path_);
+}
+
+// What was in it may have made it before.
+void ExtractedFile::make_directory(int at, const std::string& name, unsigned mode) {
+    auto bits = mode & options_.mask & 0777;
+    if (::mkdirat(at, name.c_str(), bits) == 0) return;
+    if (errno != EEXIST) fail(errno, path_);
+    FileDescriptor made(::openat(at, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!made || ::fchmod(made.get(), bits) < 0) fail(errno, path_);
+}
+
+void ExtractedFile::open(int at, const std::string& name, unsigned mode) {
+    auto flags = O_CREAT | O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (options_.overwrite ? O_TRUNC : O_EXCL);
+    fd_.reset(::openat(at, name.c_str(), flags, mode & 0777));
+    if (!fd_ && errno == EEXIST) throw in_the_way(path_);
+    if (!fd_) fail(errno, path_);
+    if (file_.get_or<std::string_view>("encoding", "") != "blobvec") write_at(fd_.get(), text_of(file_), 0, path_);
+}
+
+void ExtractedFile::write(const FilePiece& piece, std::string_view bytes) {
+    if (!fd_) throw Error(EPROTO, path_ + ": pieces of what is no regular file");
+    if (bytes.size() != piece.size)
+        throw Error(EPROTO, path_ + ": blob " + piece.blob.to_string() + " has another size than the archive says");
+    write_at(fd_.get(), bytes, piece.offset, path_);
+}
+
+void ExtractedFile::finish() {
+    if (!fd_) return;
+    if (auto size = file_.get_optional<std::uint64_t>("size"))
+        if (::ftruncate(fd_.get(), static_cast<off_t>(*size)) < 0) fail(errno, path_);
+    if (::fchmod(fd_.get(), file_.get<mode_t>("mode") & options_.mask) < 0) fail(errno, path_);
+    set_time(fd_.get(), file_, path_);
+}
+
+} // namespace flux::file_archive
