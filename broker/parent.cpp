@@ -4,6 +4,7 @@
 #include <flux/byte_size.hpp>
 #include <flux/duration.hpp>
 #include <flux/hostlist.hpp>
+#include <flux/overlay_protocol.hpp>
 
 #include <fmt/core.h>
 
@@ -43,6 +44,9 @@ void Broker::follow_parent(Overlay::Environment& overlay) {
         throw Error(EINVAL, "tbon.torpid_min must be below tbon.torpid_max");
     if (overlay.torpid_min.count() <= 0) throw Error(EINVAL, "tbon.torpid_min must be above 0");
     overlay.on_torpid = [this](std::uint32_t rank, bool torpid) { groups_->set_member("broker.torpid", rank, torpid); };
+    overlay.on_node_lost = [this](std::uint32_t rank, bool lost) {
+        groups_->set_member(overlay_protocol::node_lost_group, rank, lost);
+    };
     overlay.on_joined = [this](JsonView answer, bool first) { parent_joined(answer, first); };
     overlay.on_parent_lost = [this](const std::string& why) {
         if (stop_requested_ && machine_.state() >= State::goodbye) return;

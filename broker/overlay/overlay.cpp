@@ -1,5 +1,7 @@
 #include "broker/overlay/overlay.hpp"
 
+#include "broker/overlay/verdict.hpp"
+
 #include <flux/duration.hpp>
 #include <flux/overlay_protocol.hpp>
 
@@ -98,7 +100,7 @@ Overlay::Overlay(Loop& loop, Router& router, Handle& handle, Scope& scope, Topol
     };
     if (!children_.empty()) router_.on_event = [this](const Message& event) { ring_.add(event); };
     serve();
-    beat_timer_.start(environment_.torpid_min, environment_.torpid_min);
+    beat();
 }
 
 Overlay::~Overlay() {
@@ -295,7 +297,7 @@ void Overlay::on_hello(Link& link, const Message& request) {
             if (!same && child->second.boot_id == payload.get_or<std::string>("boot-id", ""))
                 return refuse(EEXIST,
                               fmt::format("{}: rank {} is here already, from {}", hostname, rank, name_of(rank)));
-            child_gone(rank, SubtreeStatus::lost, same ? "lost connection" : "rebooted");
+            child_gone(rank, SubtreeStatus::lost, same ? "lost connection" : "rebooted", !same);
         }
         welcome(link, request);
     } catch (const Error& error) {
@@ -316,6 +318,7 @@ void Overlay::welcome(Link& link, const Message& request) {
     child.link = std::move(*self);
     strangers_.erase(self);
     add(link);
+    environment_.on_node_lost(link.rank, false);
     auto subscriptions = payload["subscriptions"];
     for (auto prefix : subscriptions.elements()) router_.subscribe(link, prefix.as<std::string>());
     auto missed = payload.get_optional<std::uint32_t>("sequence");
@@ -353,8 +356,10 @@ void Overlay::on_subscribe(Link& link, const Message& request) {
         router_.unsubscribe(link, prefix);
 }
 
-void Overlay::on_closed(Link& link, const Error&) {
-    if (link.joined) return child_gone(link.rank, SubtreeStatus::lost, "lost connection");
+void Overlay::on_closed(Link& link, const Error& error) {
+    bool node_lost = is_node_lost(error);
+    if (link.joined)
+        return child_gone(link.rank, SubtreeStatus::lost, node_lost ? verdict(error) : "lost connection", node_lost);
     auto at =
         std::find_if(strangers_.begin(), strangers_.end(), [&](const auto& other) { return other.get() == &link; });
     if (at == strangers_.end()) return;
@@ -382,22 +387,42 @@ void Overlay::drop(std::unique_ptr<Link> link) {
 
 // Heartbeats ----------------------------------------------------------------------------------------------------
 
-// An idle link carries one message per period upward, and children that have sent nothing for longer are torpid.
+// An idle link carries one message per period each way, and peers that have sent nothing for longer are torpid.
 void Overlay::beat() {
     auto now = Clock::now();
-    if (auto* link = upstream_ ? upstream_->link() : nullptr; link && now - link->last_sent >= environment_.torpid_min)
-        link->send(Message::control(control_heartbeat, 0));
+    // Who was held up himself has not yet read what came meanwhile: he judges nobody for that time.
+    if (now - next_beat_ > environment_.torpid_min) {
+        for (auto& [number, link] : links_) link->last_received = now;
+    }
     // Those who connected and said nothing; a link that was refused, too.
     for (auto stranger = strangers_.begin(); stranger != strangers_.end();) {
         auto old = now - (*stranger)->last_received > hello_limit;
         if (old) drop(std::move(*stranger));
         stranger = old ? strangers_.erase(stranger) : stranger + 1;
     }
-    for (auto& [rank, child] : children_) {
-        if (environment_.torpid_max > 0ns && child.link && !child.torpid &&
-            now - child.link->last_received > environment_.torpid_max)
-            set_torpid(rank, child, true);
+    next_beat_ = now + environment_.torpid_min;
+    if (auto* link = upstream_ ? upstream_->link() : nullptr) {
+        next_beat_ = std::min(next_beat_, keep_up(*link, now));
+        if (silent(*link, now) && !upstream_->silent()) upstream_->set_silent(now - link->last_received);
     }
+    for (auto& [rank, child] : children_) {
+        if (!child.link) continue;
+        next_beat_ = std::min(next_beat_, keep_up(*child.link, now));
+        if (silent(*child.link, now) && !child.torpid) set_torpid(rank, child, true);
+    }
+    beat_timer_.start(next_beat_ - now);
+}
+
+/// Give a sign of life when it is due. \return when this link is to be looked at again
+Overlay::Clock::time_point Overlay::keep_up(Link& link, Clock::time_point now) {
+    if (now - link.last_sent >= environment_.torpid_min) link.send(Message::control(control_heartbeat, 0));
+    auto next = link.last_sent + environment_.torpid_min;
+    auto late = link.last_received + environment_.torpid_max;
+    return late > now ? std::min(next, late) : next;
+}
+
+bool Overlay::silent(const Link& link, Clock::time_point now) const {
+    return environment_.torpid_max > 0ns && now - link.last_received >= environment_.torpid_max;
 }
 
 void Overlay::set_torpid(std::uint32_t rank, Child& child, bool torpid) {
@@ -421,7 +446,7 @@ void Overlay::set_torpid(std::uint32_t rank, Child& child, bool torpid) {
 
 // Status --------------------------------------------------------------------------------------------------------
 
-void Overlay::child_gone(std::uint32_t rank, SubtreeStatus status, const std::string& why) {
+void Overlay::child_gone(std::uint32_t rank, SubtreeStatus status, const std::string& why, bool node_lost) {
     auto& child = children_[rank];
     if (!child.link) return;
     auto link = std::move(child.link);
@@ -434,10 +459,12 @@ void Overlay::child_gone(std::uint32_t rank, SubtreeStatus status, const std::st
     if (status == SubtreeStatus::lost) {
         std::string others;
         if (ranks.count() > 1) others = fmt::format(" and severed contact with {} other nodes", ranks.count() - 1);
+        if (node_lost) others += ": " + why;
         environment_.log(LogLevel::err, fmt::format("{} failed{}", name_of(rank), others));
     }
     set_child(rank, status, why);
     environment_.on_ranks_gone(ranks);
+    if (node_lost) environment_.on_node_lost(rank, true);
     children_changed_.notify_all();
     requests_changed_.notify_all();
 }
@@ -503,93 +530,8 @@ Json Overlay::path_json() const {
         Json::object("state", path.held ? "held" : "up", "rank", path.rank, "host", environment_.host_of(path.rank),
                      "since", std::chrono::duration<double>(path.since.time_since_epoch()).count());
     if (path.held) json.set("reason", path.reason);
+    if (path.silent) json.set("silent", true);
     return json;
-}
-
-// Services ------------------------------------------------------------------------------------------------------
-
-Json Overlay::health() const {
-    auto now = std::chrono::steady_clock::now();
-    auto seconds = [&](auto since) { return std::chrono::duration<double>(now - since).count(); };
-    auto children = Json::array();
-    for (const auto& [rank, child] : children_) {
-        auto entry = Json::object("rank", rank, "status", to_string(child.status), "duration", seconds(child.since));
-        if (!child.error.empty()) entry.set("error", child.error);
-        children.append(std::move(entry));
-    }
-    return Json::object("rank", environment_.rank, "status", to_string(status()), "duration", seconds(since_),
-                        "children", std::move(children));
-}
-
-Json Overlay::topology_json(std::uint32_t rank) const {
-    auto children = Json::array();
-    for (auto child : topology_.children(rank)) children.append(topology_json(child));
-    return Json::object("rank", rank, "size", topology_.descendants(rank) + 1, "children", std::move(children));
-}
-
-void Overlay::serve() {
-    handle_.serve(Method("overlay.health", MethodClass::stream, role_user), [this](Request request) {
-        request.respond(health());
-        if (request.streaming()) health_watchers_.add(request);
-    });
-    handle_.serve(Method("overlay.monitor", MethodClass::stream), [this](Request request) {
-        request.require_streaming();
-        for (const auto& [rank, child] : children_) {
-            if (child.status != SubtreeStatus::offline)
-                request.respond(Json::object("rank", rank, "status", to_string(child.status), "torpid", child.torpid));
-        }
-        monitors_.add(request);
-    });
-    handle_.serve(overlay_protocol::path, [this](Request request) {
-        request.respond(path_json());
-        if (request.streaming()) path_watchers_.add(request);
-    });
-    handle_.serve(Method("overlay.cancel", MethodClass::read, role_user), [this](Request request) {
-        health_watchers_.cancel(request);
-        monitors_.cancel(request);
-        path_watchers_.cancel(request);
-    });
-    handle_.serve(Method("overlay.disconnect-parent", MethodClass::once), [this](Request request) {
-        auto reason = request.json().get<std::string>("reason");
-        if (!upstream_ || !upstream_->link()) throw Error(ENOENT, "there is no link to a parent");
-        environment_.log(LogLevel::crit, "disconnecting: " + reason);
-        upstream_->disconnect(reason);
-        request.respond();
-    });
-    handle_.serve(Method("overlay.topology", MethodClass::read, role_user), [this](Request request) {
-        auto rank = request.json().get<std::uint32_t>("rank");
-        if (rank != environment_.rank && !children_.contains(rank))
-            throw Error(ENOENT, "requested rank is not this broker or its direct child");
-        request.respond(topology_json(rank));
-    });
-    handle_.serve(Method("overlay.disconnect-subtree", MethodClass::once), [this](Request request) {
-        auto rank = request.json().get<std::uint32_t>("rank");
-        auto child = children_.find(rank);
-        if (child == children_.end()) throw Error(ENOENT, "requested rank is not this broker's direct child");
-        if (!child->second.link)
-            throw Error(EINVAL, fmt::format("rank {} is already {}", rank, to_string(child->second.status)));
-        child->second.link->send(Message::control(control_disconnect, 0));
-        child->second.link->flush(0s); // as far as it goes: it may have stopped reading
-        environment_.log(LogLevel::err,
-                         fmt::format("{} (rank {}) disconnected by request", environment_.host_of(rank), rank));
-        child_gone(rank, SubtreeStatus::lost, "administrative disconnect");
-        request.respond();
-    });
-    handle_.serve(Method("overlay.stats-get", MethodClass::read, role_user), [this](Request request) {
-        std::size_t pending = 0;
-        for (const auto& [rank, child] : children_) pending += child.link ? child.link->tracker.size() : 0;
-        auto* parent = upstream_ ? upstream_->link() : nullptr;
-        request.respond(Json::object("child-count", children_.size(), "child-connected", connected_children().count(),
-                                     "parent-count", parent ? 1 : 0, "parent-rpc", parent ? parent->tracker.size() : 0,
-                                     "parent-held", upstream_ ? upstream_->held_count() : 0, "child-rpc", pending,
-                                     "interthread", Json::object("sendq", 0, "recvq", 0)));
-    });
-    handle_.serve(Method("overlay.disconnect", MethodClass::once, role_user), [this](Request request) {
-        health_watchers_.disconnect(request);
-        monitors_.disconnect(request);
-        path_watchers_.disconnect(request);
-        environment_.on_disconnect(request);
-    });
 }
 
 } // namespace flux::broker

@@ -48,13 +48,15 @@ public:
         std::size_t hold_limit = 64 << 20;
         LinkOptions link;
         std::chrono::nanoseconds torpid_min = std::chrono::seconds(5);  ///< heartbeat of an idle link
-        std::chrono::nanoseconds torpid_max = std::chrono::seconds(30); ///< silence that makes a child torpid; 0: none
+        std::chrono::nanoseconds torpid_max = std::chrono::seconds(30); ///< silence that makes a peer torpid; 0: none
         std::function<Json()> hello_answer; ///< what a child needs to know: hostlist and the like
         std::function<bool()> accepting;    ///< false: hellos are refused, the instance is ending
         std::function<std::string(std::uint32_t rank)> host_of;
         std::function<void(LogLevel, const std::string&)> log;
         std::function<void(const Idset& ranks)> on_ranks_gone; ///< these left (lost or in order)
         std::function<void(std::uint32_t rank, bool torpid)> on_torpid;
+        /// The node of a child is lost or has booted again; false: the child is here.
+        std::function<void(std::uint32_t rank, bool lost)> on_node_lost;
         std::function<void(JsonView answer, bool first)>
             on_joined; ///< hello was answered; when not first, open() is next
         std::function<void(const std::string& why)> on_parent_lost; ///< for good
@@ -114,9 +116,11 @@ private:
     void on_goodbye(Link& link);
     void on_subscribe(Link& link, const Message& request);
     void set_child(std::uint32_t rank, SubtreeStatus status, std::string error);
-    void child_gone(std::uint32_t rank, SubtreeStatus status, const std::string& why);
+    void child_gone(std::uint32_t rank, SubtreeStatus status, const std::string& why, bool node_lost = false);
     void set_torpid(std::uint32_t rank, Child& child, bool torpid);
     void beat();
+    Clock::time_point keep_up(Link& link, Clock::time_point now);
+    bool silent(const Link& link, Clock::time_point now) const;
     void status_changed();
     void path_changed();
     Json path_json() const;
@@ -148,6 +152,7 @@ private:
     SubtreeStatus reported_ = SubtreeStatus::unknown;
     Clock::time_point since_ = Clock::now();
     Timer beat_timer_;
+    Clock::time_point next_beat_ = Clock::now();
     Condition children_changed_;
     Condition requests_changed_;
     RequestList<int> health_watchers_;

@@ -1,5 +1,9 @@
 #include "broker/overlay/upstream.hpp"
 
+#include "broker/overlay/verdict.hpp"
+
+#include <flux/duration.hpp>
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -123,7 +127,13 @@ Task<> Upstream::attempt() {
 
 void Upstream::on_message(Link& link, Message message) {
     link.last_received = std::chrono::steady_clock::now();
-    if (link.joined) return environment_.on_message(link, std::move(message));
+    if (link.joined) {
+        if (std::exchange(silent_, false)) {
+            environment_.log(LogLevel::err, fmt::format("broker on {} is responsive now", parent_text()));
+            update_path();
+        }
+        return environment_.on_message(link, std::move(message));
+    }
     if (message.type != MessageType::response || message.topic != "overlay.hello" || refusal_) return;
     try {
         if (message.errnum()) throw Error(message.errnum(), message.error_text());
@@ -152,8 +162,7 @@ void Upstream::on_closed(Link& link, const Error& error) {
         hello_done_.notify_all();
         return;
     }
-    lost(path_.held && !open_ && !path_.reason.empty() ? path_.reason
-                                                       : std::string("lost connection: ") + error.what());
+    lost(why_closed_.empty() ? verdict(error) : why_closed_);
 }
 
 // Hold and resume -----------------------------------------------------------------------------------------------
@@ -166,6 +175,9 @@ void Upstream::lost(const std::string& reason) {
     loop_.post([link] {});
     bool hold = !leaving_ && !ended_ && environment_.hold_timeout != 0ns;
     open_ = false;
+    silent_ = false;
+    above_ = 0;
+    why_closed_ = reason;
     std::vector<Message> again;
     for (auto& [request, whole, answering, number] : pending) {
         if (hold && whole)
@@ -181,7 +193,7 @@ void Upstream::lost(const std::string& reason) {
     }
     held_.put_back(std::move(again));
     environment_.log(LogLevel::err, fmt::format("overlay: {}: {}, holding", parent_text(), reason));
-    set_path(true, environment_.parent, reason);
+    update_path();
     if (environment_.hold_timeout && !hold_timer_.active()) hold_timer_.start(*environment_.hold_timeout);
     scope_.spawn("resume", &Upstream::resume, this);
 }
@@ -201,17 +213,19 @@ Task<> Upstream::resume(Upstream* self) {
 void Upstream::open() {
     if (open_ || !link()) return;
     open_ = true;
+    why_closed_.clear();
     auto waiting = held_.take_all();
     environment_.log(LogLevel::notice,
                      fmt::format("overlay: {} serves again, {} messages had waited", parent_text(), waiting.size()));
     for (auto& message : waiting) link_->deliver(std::move(message));
-    set_path(false, environment_.parent, {});
+    update_path();
 }
 
 void Upstream::pause(const std::string& reason) {
     if (ended_ || environment_.hold_timeout == 0ns) return;
     open_ = false;
-    set_path(true, environment_.parent, reason);
+    why_closed_ = reason;
+    update_path();
 }
 
 void Upstream::end(const Error& why, bool by_refusal) {
@@ -249,19 +263,34 @@ void Upstream::leave(std::chrono::nanoseconds limit) {
 }
 
 void Upstream::set_path_above(std::uint32_t status) {
-    if (!open_) return;
-    if (status == 0)
-        set_path(false, environment_.parent, {});
-    else
-        set_path(true, status - 1, fmt::format("rank {} is out of reach of the brokers above", status - 1));
+    above_ = status;
+    update_path();
 }
 
-void Upstream::set_path(bool held, std::uint32_t rank, std::string reason) {
-    if (path_.held == held && path_.rank == rank && path_.reason == reason) return;
-    if (path_.held != held) path_.since = std::chrono::system_clock::now();
-    path_.held = held;
-    path_.rank = rank;
-    path_.reason = std::move(reason);
+void Upstream::set_silent(std::chrono::nanoseconds silence) {
+    silent_ = true;
+    environment_.log(LogLevel::err, fmt::format("broker on {} has been unresponsive for {}", parent_text(),
+                                                format_duration(std::chrono::duration<double>(silence).count())));
+    update_path();
+}
+
+// The nearest obstacle counts.
+void Upstream::update_path() {
+    Path path;
+    path.rank = environment_.parent;
+    path.since = path_.since;
+    if (!open_)
+        path.reason = why_closed_;
+    else if (silent_)
+        path.reason = "it is unresponsive";
+    else if (above_ > 0)
+        path.reason = "it is out of reach of the brokers above";
+    if (open_ && !silent_ && above_ > 0) path.rank = above_ - 1;
+    path.silent = silent_;
+    path.held = !path.reason.empty();
+    if (path_.held == path.held && path_.rank == path.rank && path_.reason == path.reason) return;
+    if (path_.held != path.held) path.since = std::chrono::system_clock::now();
+    path_ = std::move(path);
     environment_.on_path();
 }
 

@@ -39,6 +39,7 @@ public:
     public:
         Path() {}
         bool held = false;
+        bool silent = false;             ///< held, and the link to the parent is there
         std::uint32_t rank = nodeid_any; ///< out of reach, or the parent
         std::string reason;
         std::chrono::system_clock::time_point since = std::chrono::system_clock::now();
@@ -73,8 +74,11 @@ public:
     const Path& path() const noexcept { return path_; }
     std::size_t held_count() const noexcept { return held_.count(); }
 
-    /// The way is broken, or not, further up.
+    /// The way is broken, or not, further up: 0, or 1 + the rank that is out of reach.
     void set_path_above(std::uint32_t status);
+    /// The parent has not been heard of for so long. It is responsive again with its next message.
+    void set_silent(std::chrono::nanoseconds silence);
+    bool silent() const noexcept { return silent_; }
 
 private:
     class Hold; // the endpoint of what is held
@@ -85,7 +89,7 @@ private:
     void on_closed(Link& link, const Error& error);
     void lost(const std::string& reason);
     void end(const Error& why, bool by_refusal);
-    void set_path(bool held, std::uint32_t rank, std::string reason);
+    void update_path();
     std::string parent_text() const;
 
     Loop& loop_;
@@ -101,6 +105,9 @@ private:
     Condition hello_done_;
     bool joined_once_ = false;
     bool open_ = false;
+    bool silent_ = false;
+    std::uint32_t above_ = 0; // see set_path_above()
+    std::string why_closed_;  // while it is not open
     bool leaving_ = false;
     bool ended_ = false;
     Timer hold_timer_;

@@ -60,6 +60,8 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
             ssize_t n = stream->receive(buffer, sizeof buffer);
             if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
             if (n < 0) throw Error(errno);
+            // Only one of both directions is told why the connection is over.
+            if (n == 0 && broken && broken != EPIPE) throw Error(broken);
             if (n == 0) throw Error(ECONNRESET, "connection closed by peer");
             decoder.feed(std::string_view(buffer, static_cast<std::size_t>(n)));
             while (open) {
@@ -108,7 +110,7 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
             // The peer reads no more; what it said before is still to be read until its end of file.
             out.clear();
             charges.clear();
-            broken = true;
+            broken = errnum;
         }
         update();
         if (out.empty() && drained) drained();
@@ -162,7 +164,7 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
     std::uint64_t queued = 0, gone = 0; // bytes ever
     std::deque<std::pair<std::uint64_t, Charge>> charges;
     bool open = true;
-    bool broken = false;
+    int broken = 0; // errno of the write that failed
     bool reading = true;
     bool blocked = false;
     bool flush_posted = false;

@@ -1,5 +1,6 @@
 // modules/heartbeat — publishes `heartbeat.pulse` from rank 0 every period; the others watch for it and leave a parent
-// through which none comes. No durable state. Reload: the next pulse may be late by one period.
+// through which none comes, and every broker a child that is torpid for as long. No durable state. Reload: the next
+// pulse may be late by one period.
 #include "settings.hpp"
 
 #include <flux/heartbeat_protocol.hpp>
@@ -9,6 +10,8 @@
 #include <fmt/core.h>
 
 #include <cerrno>
+#include <map>
+#include <memory>
 
 namespace flux {
 
@@ -24,6 +27,7 @@ public:
     Task<> start() override {
         serve_stats(heartbeat_protocol::stats_get);
         leader_ = rank() == 0;
+        spawn("watch children", &Heartbeat::watch_children, this);
         if (!leader_) {
             auto on_pulse = [this](const Message&) { received(); };
             co_await handle().subscribe(heartbeat_protocol::pulse, on_pulse);
@@ -40,6 +44,7 @@ public:
 
     void config_changed(JsonView config) override {
         settings_ = HeartbeatSettings(config, arg("period"));
+        for (auto& [rank, timer] : torpid_) start(*timer);
         arm();
     }
 
@@ -71,7 +76,36 @@ private:
 
     void leave_parent() {
         auto reason = "no heartbeat for " + settings_.timeout_text;
-        handle().notify("overlay.disconnect-parent", Json::object("reason", reason));
+        handle().notify(overlay_protocol::disconnect_parent.topic, Json::object("reason", reason));
+    }
+
+    void start(Timer& timer) const {
+        timer.stop();
+        if (settings_.timeout.count() > 0) timer.start(settings_.timeout);
+    }
+
+    // A broker without an overlay has no children.
+    Task<> watch_children() {
+        auto children = handle().stream(overlay_protocol::monitor.topic);
+        try {
+            while (auto update = co_await children.next()) {
+                auto child = update->json().get<std::uint32_t>("rank");
+                bool torpid = update->json().get<bool>("torpid");
+                if (!torpid) {
+                    torpid_.erase(child);
+                } else if (!torpid_.contains(child)) {
+                    auto leave = [this, child] { leave_child(child); };
+                    start(*(torpid_[child] = std::make_unique<Timer>(loop(), leave)));
+                }
+            }
+        } catch (const Error& error) {
+            if (error.errnum() != ENOSYS) throw;
+        }
+    }
+
+    void leave_child(std::uint32_t child) {
+        auto reason = "no sign of life for " + settings_.timeout_text;
+        handle().notify(overlay_protocol::disconnect_subtree.topic, Json::object("rank", child, "reason", reason));
     }
 
     // Time counts only while the parent link is up. A broker that does not tell is taken to be connected.
@@ -79,8 +113,9 @@ private:
         auto path = handle().stream(overlay_protocol::path.topic);
         try {
             while (auto update = co_await path.next()) {
-                connected_ = update->json().get<std::string_view>("state") == "up";
-                arm();
+                auto state = update->json();
+                bool connected = state.get<std::string_view>("state") == "up" || state.get_or("silent", false);
+                if (std::exchange(connected_, connected) != connected) arm();
             }
         } catch (const Error& error) {
             if (error.errnum() != ENOSYS) throw;
@@ -95,6 +130,7 @@ private:
     Timer pulse_timer_;
     Timer overdue_timer_;
     Timer timeout_timer_;
+    std::map<std::uint32_t, std::unique_ptr<Timer>> torpid_; ///< children, until they are given up
 };
 
 } // namespace flux
