@@ -2,6 +2,8 @@
 
 #include <flux/job_exec_protocol.hpp>
 #include <flux/job_manager_protocol.hpp>
+#include <flux/overlay_protocol.hpp>
+#include <flux/resource_protocol.hpp>
 #include <flux/shell_protocol.hpp>
 
 #include <fmt/format.h>
@@ -46,7 +48,8 @@ Coordinator::Coordinator(Handle& handle, Scope& scope, const Settings& settings,
                  events.on_down = [this](std::uint32_t rank, const Error& error) { on_down(rank, error); };
                  return events;
              }()),
-      away_timer_(handle.loop(), [this] { check_away(); }) {}
+      absences_(settings, now()),
+      absence_timer_(handle.loop(), [this] { judge_absences(); }) {}
 
 Task<> Coordinator::start() {
     auto namespaces = co_await kvs::namespace_list(handle_);
@@ -58,8 +61,12 @@ Task<> Coordinator::start() {
     auto on_event = [this](const Message& message) { on_exception(message); };
     co_await handle_.subscribe(job_manager_protocol::job_exception_event, on_event);
     serve();
-    scope_.spawn(
-        "watch ranks", [](Coordinator* self) { return self->watch_online(); }, this);
+    co_await learn_topology();
+    using Group = std::pair<const char*, OnMembers>;
+    for (auto [group, on_members] : {Group("broker.online", &Coordinator::on_online),
+                                     Group(resource_protocol::torpid_group, &Coordinator::on_torpid),
+                                     Group(overlay_protocol::node_lost_group, &Coordinator::on_node_lost)})
+        scope_.spawn("watch ranks", &Coordinator::watch, this, std::string(group), on_members);
     scope_.spawn(
         "meet job-manager", [](Coordinator* self) { return self->meet_job_manager(); }, this);
     handle_.publish(protocol::up_event, Payload(), flag_private);
@@ -371,9 +378,8 @@ Task<> Coordinator::finish(EntryPtr entry) {
 // ---------------------------------------------------------------------------------------------------------------
 
 void Coordinator::on_shells(std::uint32_t rank, JsonView shells, bool all) {
-    joined_.set(rank);
     doubtful_.clear(rank);
-    away_.erase(rank);
+    absences_.heard(rank);
     std::set<JobId> told;
     std::set<EntryPtr> touched;
     for (auto element : shells.elements()) {
@@ -407,6 +413,7 @@ void Coordinator::on_down(std::uint32_t rank, const Error& error) {
     if (error.errnum() == ECONNRESET) return links_.greet(rank); // reloaded
     if (error.errnum() == ENOSYS) {
         // Shells that run are still there when the agent comes back, and it will say so.
+        absences_.without_agent(rank);
         for (const auto& [id, entry] : std::unordered_map(jobs_)) {
             if (!entry->shells || !entry->shells->unheard_on(rank)) continue;
             entry->shells->on_lost(rank, Loss::agent);
@@ -424,45 +431,58 @@ void Coordinator::on_down(std::uint32_t rank, const Error& error) {
         return links_.greet(rank);
     }
     doubtful_.clear(rank);
-    auto end = joined_.test(rank) ? now() + settings_.broker_grace : begun_ + settings_.rejoin_timeout;
-    away_.emplace(rank, end);
-    check_away();
+    absences_.out_of_reach(rank, error.what(), now());
+    judge_absences();
 }
 
-void Coordinator::check_away() {
-    std::optional<Time> next;
-    for (auto it = away_.begin(); it != away_.end();) {
-        auto [rank, end] = *it;
-        if (end > now()) {
-            next = std::min(next.value_or(end), end);
-            ++it;
-            continue;
-        }
-        it = away_.erase(it);
-        lose(rank, Loss::broker);
-    }
-    if (next) away_timer_.start(*next - now());
+void Coordinator::judge_absences() {
+    for (const auto& verdict : absences_.verdicts(now())) lose(verdict.rank, verdict.loss, verdict.why);
+    if (auto deadline = absences_.deadline()) absence_timer_.start(std::max(*deadline - now(), Duration::zero()));
 }
 
-void Coordinator::lose(std::uint32_t rank, Loss loss) {
+void Coordinator::lose(std::uint32_t rank, Loss loss, const std::string& why) {
     for (const auto& [id, entry] : std::unordered_map(jobs_)) {
         if (!entry->shells || !entry->shells->active_on(rank)) continue;
-        entry->shells->on_lost(rank, loss);
+        entry->shells->on_lost(rank, loss, why);
         settle(entry);
     }
 }
 
-Task<> Coordinator::watch_online() {
-    auto query = Json::object("name", "broker.online");
-    auto stream = handle_.stream("groups.get", std::move(query));
+Task<> Coordinator::learn_topology() {
+    auto query = Json::object("rank", 0);
+    auto topology = co_await handle_.call("overlay.topology", std::move(query));
+    std::unordered_map<std::uint32_t, std::uint32_t> parents;
+    std::vector<JsonView> brokers(1, topology.json());
+    while (!brokers.empty()) {
+        auto broker = brokers.back();
+        brokers.pop_back();
+        auto rank = broker.get<std::uint32_t>("rank");
+        for (auto child : broker["children"].elements()) {
+            if (rank != 0) parents[child.get<std::uint32_t>("rank")] = rank;
+            brokers.push_back(child);
+        }
+    }
+    absences_.set_parents(std::move(parents));
+}
+
+Task<> Coordinator::watch(Coordinator* self, std::string group, OnMembers on_members) {
+    auto query = Json::object("name", group);
+    auto stream = self->handle_.stream("groups.get", std::move(query));
     while (auto message = co_await stream.next()) {
-        auto online = message->json().get<Idset>("members");
-        auto back = online - online_;
-        online_ = std::move(online);
-        for (auto rank : back)
-            if (away_.contains(rank)) links_.greet(rank);
+        (self->*on_members)(message->json().get<Idset>("members"));
+        self->judge_absences();
     }
 }
+
+void Coordinator::on_online(const Idset& members) {
+    for (auto rank : absences_.set_online(members, now())) links_.greet(rank);
+}
+
+void Coordinator::on_torpid(const Idset& members) {
+    for (auto rank : absences_.set_torpid(members, now())) links_.greet(rank);
+}
+
+void Coordinator::on_node_lost(const Idset& members) { absences_.set_node_lost(members); }
 
 // Leftovers
 // ------------------------------------------------------------------------------------------------------------

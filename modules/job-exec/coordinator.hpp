@@ -2,6 +2,7 @@
 // course is, is in Execution; here messages become events of it and its Orders messages.
 #pragma once
 
+#include "absences.hpp"
 #include "agent_links.hpp"
 #include "guest_log.hpp"
 #include "mock_execution.hpp"
@@ -69,10 +70,15 @@ private:
     // agents
     void on_shells(std::uint32_t rank, JsonView shells, bool all);
     void on_down(std::uint32_t rank, const Error& error);
-    void lose(std::uint32_t rank, Loss loss);
+    void lose(std::uint32_t rank, Loss loss, const std::string& why = {});
     bool wanted(std::uint32_t rank) const;
-    Task<> watch_online();
-    void check_away();
+    Task<> learn_topology();
+    using OnMembers = void (Coordinator::*)(const Idset& members);
+    static Task<> watch(Coordinator* self, std::string group, OnMembers on_members);
+    void on_online(const Idset& members);
+    void on_torpid(const Idset& members);
+    void on_node_lost(const Idset& members);
+    void judge_absences();
 
     // shells and namespaces of jobs that are over
     void on_stranger(std::uint32_t rank, const ShellReport& report);
@@ -93,12 +99,9 @@ private:
     std::unordered_map<JobId, EntryPtr> jobs_;
     std::set<JobId> namespaces_; // found at the start, their jobs have not been seen yet
 
-    Time begun_ = std::chrono::steady_clock::now();
-    Idset joined_;                       // ranks that have answered since then
-    Idset doubtful_;                     // out of reach for the first time
-    std::map<std::uint32_t, Time> away_; // out of reach, and when they are given up
-    Timer away_timer_;
-    Idset online_;
+    Idset doubtful_; // ranks out of reach for the first time
+    Absences absences_;
+    Timer absence_timer_;
 
     std::map<JobId, Idset> strangers_; // shells of jobs that are not ours (yet)
     bool manager_up_ = false;

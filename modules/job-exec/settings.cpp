@@ -117,6 +117,8 @@ Settings Settings::decode(JsonView config, const std::vector<std::string>& argum
                   [&](const auto& text) { settings.shell_exit_timeout = parse_limit(text, false); });
     reader.parsed("barrier-timeout", [&](const auto& text) { settings.barrier_timeout = parse_limit(text, true); });
     reader.parsed("broker-grace", [&](const auto& text) { settings.broker_grace = to_duration(parse_duration(text)); });
+    reader.parsed("node-grace", [&](const auto& text) { settings.node_grace = to_duration(parse_duration(text)); });
+    reader.parsed("torpid-timeout", [&](const auto& text) { settings.torpid_timeout = parse_limit(text, false); });
     reader.parsed("rejoin-timeout",
                   [&](const auto& text) { settings.rejoin_timeout = to_duration(parse_duration(text)); });
     reader.parsed("kill-timeout", [&](const auto& text) {
@@ -145,10 +147,12 @@ Json Settings::to_json() const {
         const char* name = ::sigabbrev_np(signum);
         return name ? std::string("SIG") + name : std::to_string(signum);
     };
-    auto details = Json::object("default_cwd", "/tmp", "default_job_shell", job_shell, "exec_service", service,
-                                "default_barrier_timeout", barrier_timeout ? to_seconds(*barrier_timeout) : 0.0,
-                                "shell_exit_timeout", shell_exit_timeout ? to_seconds(*shell_exit_timeout) : -1.0,
-                                "broker_grace", to_seconds(broker_grace), "rejoin_timeout", to_seconds(rejoin_timeout));
+    auto details =
+        Json::object("default_cwd", "/tmp", "default_job_shell", job_shell, "exec_service", service,
+                     "default_barrier_timeout", barrier_timeout ? to_seconds(*barrier_timeout) : 0.0,
+                     "shell_exit_timeout", shell_exit_timeout ? to_seconds(*shell_exit_timeout) : -1.0, "broker_grace",
+                     to_seconds(broker_grace), "node_grace", to_seconds(node_grace), "torpid_timeout",
+                     torpid_timeout ? to_seconds(*torpid_timeout) : -1.0, "rejoin_timeout", to_seconds(rejoin_timeout));
     if (!imp.empty()) details.set("flux_imp_path", imp);
     return Json::object("method", method, "kill-timeout", to_seconds(kill.kill_timeout), "term-signal",
                         signal_name(term_signal), "kill-signal", signal_name(kill_signal), "max-kill-count",

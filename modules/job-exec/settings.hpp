@@ -28,8 +28,12 @@ public:
     std::string job_shell;
     std::optional<Duration> shell_exit_timeout = std::chrono::seconds(30);
     std::optional<Duration> barrier_timeout = std::chrono::minutes(30);
-    Duration broker_grace{};   ///< how long shells of a lost broker may go on
-    Duration rejoin_timeout{}; ///< how long to wait for a rank that has not yet joined since this module began
+    // How long shells may go on of which nothing can be heard, because
+    Duration broker_grace{};                ///< their broker is lost
+    Duration node_grace{};                  ///< their node is lost, or the way to it
+    std::optional<Duration> torpid_timeout; ///< their broker is torpid; nothing: without an end
+    Duration rejoin_timeout{};              ///< a broker above theirs is lost, or theirs has not joined since this
+                                            ///< module began
     KillTiming kill;
     int term_signal;
     int kill_signal;

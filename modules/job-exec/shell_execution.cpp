@@ -100,10 +100,12 @@ void ShellExecution::on_absent(std::uint32_t rank) {
         end(*place, End::shell_lost);
 }
 
-void ShellExecution::on_lost(std::uint32_t rank, Loss loss) {
+void ShellExecution::on_lost(std::uint32_t rank, Loss loss, std::string why) {
     auto place = position(rank);
     if (!place || finished() || !active(shells_[*place])) return;
+    shells_[*place].error = std::move(why);
     switch (loss) {
+    case Loss::torpid: return end(*place, End::torpid);
     case Loss::broker: return end(*place, End::broker_lost);
     case Loss::agent: return end(*place, End::agent_lost);
     case Loss::shell: return end(*place, End::shell_lost);
@@ -164,10 +166,12 @@ void ShellExecution::settle(Time now) {
 // Ranks of the same fate share one exception.
 void ShellExecution::judge_ends(Time now) {
     std::map<End, Idset> by_end;
-    std::map<std::string, Idset> failed;
+    std::map<std::string, Idset> failed, severed;
     for (auto shell : ended_) {
         if (shells_[shell].end == End::failed && shells_[shell].errnum != ENOSYS)
             failed[shells_[shell].error].set(shell);
+        else if (shells_[shell].end == End::broker_lost)
+            severed[shells_[shell].error].set(shell);
         else
             by_end[shells_[shell].end].set(shell);
     }
@@ -177,6 +181,7 @@ void ShellExecution::judge_ends(Time now) {
         fail(fmt::format("job shell exec error on broker {} ({}): {}", job_.hosts(ranks), rank_text(ranks), error),
              now);
     }
+    for (const auto& [why, shells] : severed) judge_losses(shells, "node failure", why, now);
     for (const auto& [how, shells] : by_end) {
         auto ranks = ranks_of(shells);
         switch (how) {
@@ -189,21 +194,24 @@ void ShellExecution::judge_ends(Time now) {
         case End::agent_lost:
             fail(fmt::format("exec-agent service is not loaded on {} ({})", job_.hosts(ranks), rank_text(ranks)), now);
             break;
-        case End::broker_lost: judge_losses(shells, "node failure", now); break;
-        case End::shell_lost: judge_losses(shells, "job shell is gone", now); break;
-        case End::unknown: judge_losses(shells, "job shell ended with unknown status", now); break;
+        case End::torpid: judge_losses(shells, "broker is unresponsive", {}, now); break;
+        case End::shell_lost: judge_losses(shells, "job shell is gone", {}, now); break;
+        case End::unknown: judge_losses(shells, "job shell ended with unknown status", {}, now); break;
+        case End::broker_lost: // see above
         case End::never_ran:
         case End::given_up: break;
         }
     }
 }
 
-void ShellExecution::judge_losses(const Idset& shells, const char* what, Time now) {
+void ShellExecution::judge_losses(const Idset& shells, const char* what, const std::string& why, Time now) {
     auto critical = ranks_of(shells & critical_);
-    if (!critical.empty()) fail(fmt::format("{} on {} ({})", what, job_.hosts(critical), rank_text(critical)), now);
+    auto reason = why.empty() ? why : ": " + why;
+    if (!critical.empty())
+        fail(fmt::format("{} on {} ({}){}", what, job_.hosts(critical), rank_text(critical), reason), now);
     for (auto shell : shells) {
         auto host = job_.hosts(Idset{job_.rank_of(shell)});
-        auto text = fmt::format("{} on {} (shell rank {})", what, host, shell);
+        auto text = fmt::format("{} on {} (shell rank {}){}", what, host, shell, reason);
         if (text.size() > notice_limit) text = "lost contact with job shell";
         bool matters = critical_.test(shell);
         orders_.notices.emplace_back(matters ? 0 : 2, shell, matters ? text : "");

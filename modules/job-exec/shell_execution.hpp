@@ -9,7 +9,8 @@ namespace flux::job_exec {
 
 /// Why nothing more will be heard of a shell that has not told its end.
 enum class Loss {
-    broker, ///< its broker or node is lost
+    broker, ///< its broker or node is lost, or the way to it
+    torpid, ///< its broker has been silent for too long
     agent,  ///< there is no agent on its rank
     shell,  ///< the agent does not know it
 };
@@ -27,8 +28,8 @@ public:
     void on_report(std::uint32_t rank, const ShellReport& report);
     /// A (new) agent of this rank has told all of its shells, and ours is not among them.
     void on_absent(std::uint32_t rank);
-    /// The rank is out of reach, and that is final.
-    void on_lost(std::uint32_t rank, Loss loss);
+    /// The rank is out of reach, and that is final. \param why  for a broker: who else's loss made it so, or empty
+    void on_lost(std::uint32_t rank, Loss loss, std::string why = {});
     /// Whether a shell may be running there.
     bool active_on(std::uint32_t rank) const;
     /// A shell was ordered there, and nothing was heard of it.
@@ -52,7 +53,7 @@ private:
         running,
         ended,
     };
-    enum class End { exited, failed, broker_lost, agent_lost, shell_lost, unknown, never_ran, given_up };
+    enum class End { exited, failed, broker_lost, torpid, agent_lost, shell_lost, unknown, never_ran, given_up };
     class Shell {
     public:
         State state = State::idle;
@@ -74,7 +75,7 @@ private:
     void set_state(Shell& shell, State state);
     void end(std::size_t shell, End how);
     void judge_ends(Time now);
-    void judge_losses(const Idset& shells, const char* what, Time now);
+    void judge_losses(const Idset& shells, const char* what, const std::string& why, Time now);
     void judge_exits(const Idset& shells, Time now);
     void check_leader(Time now);
     void check_barrier(Time now);
