@@ -25,7 +25,7 @@ rounds() { if [ "${FLUX_SOAK:-}" = full ]; then echo "$1"; else echo "$2"; fi; }
 @test "a leader whose name cannot be resolved yet is waited for" {
     [ "$(id -u)" -eq 0 ] || skip "needs a file system namespace of its own"
     cluster 2
-    sed -i 's|^default_connect.*|default_connect = "tcp://%h:%p"|' conf/flux.toml
+    sed -i "s|connect = \"tcp://$ADDRESS|connect = \"tcp://node0|" conf/flux.toml
     cp /etc/hosts hosts
     broker 0
     RUN=(unshare --mount bash -c 'mount --bind hosts /etc/hosts; exec "$@"' -)
@@ -36,15 +36,6 @@ rounds() { if [ "${FLUX_SOAK:-}" = full ]; then echo "$1"; else echo "$2"; fi; }
     is_up
     [ "$(on 1 flux getattr size)" = 2 ]
     cluster_down
-}
-
-# notice PROGRAM: wait until it has told what it waits for.
-notice() {
-    local line
-    while read -r -t 10 line <&6; do
-        [[ "$line" != "$1: waiting for node0 (rank 0): "* ]] || return 0
-    done
-    return 1
 }
 
 # What somebody does on rank 3 while the leader is away, and a job on ranks 1 and 2 that lives through it.
@@ -63,9 +54,9 @@ away() {
     [ "$(on 3 flux kvs get -N calm kept)" = yes ]
     # What needs one waits and says for whom.
     on 3 flux kvs put held=1 2>&6 & put=$!
-    notice "flux-kvs put"
+    notice "flux-kvs put: waiting for node0 (rank 0): "
     FLUX_URI=local://$PWD/run/local-3 env --default-signal=INT flux submit --job-name=dropped true 2>&6 & submit=$!
-    notice "flux-submit"
+    notice "flux-submit: waiting for node0 (rank 0): "
     kill -INT "$submit"
     ! wait "$submit"
     on 3 flux jobs -ano '{id} {status_abbrev}' >jobs.out 2>&6 & jobs=$!
@@ -89,7 +80,8 @@ away() {
 leave_and_return() {
     local round
     cluster 4
-    mkfifo gate0 gate1 notices; exec 6<>notices
+    mkfifo gate0 gate1
+    notices
     for rank in 0 1 2 3; do broker "$rank"; done
     is_up
     on 3 flux kvs namespace create calm # where nobody else writes
@@ -173,13 +165,91 @@ leave_and_return() {
     echo "$output"; [ "$status" -ne 0 ]; [[ "$output" == *"node2 (rank 2) is unresponsive"* ]]
     run on 0 flux exec -r2 true
     echo "$output"; [ "$status" -ne 0 ]; [[ "$output" == *"node2"* ]]
+    # Everybody agrees: it is there, and gets nothing to do.
+    on 0 flux dmesg | grep 'broker on node2 (rank 2) has been unresponsive for '
+    on 0 flux overlay status --no-pretty --color=never >overlay; cat overlay
+    grep -Eq '2 node2: .*unresponsive|2 node2: .*torpid|2 node2: full' overlay
+    until_group broker.torpid 2
+    [ "$(on 0 flux resource status -s torpid -no '{ranks}')" = 2 ]
+    [ "$(on 0 flux resource list -s down -no '{ranks}')" = 2 ]
     on 0 flux run --requires=rank:1 true
     kill -CONT "${PIDS[2]}"
     on 0 flux exec -r1,3 true
     on 2 flux getattr rank
     on 0 flux exec -r2 true
+    on 0 flux dmesg | grep 'broker on node2 (rank 2) is responsive now'
+    until_group broker.torpid ''
+    [ -z "$(on 0 flux resource list -s down -no '{ranks}')" ]
     on 0 flux job eventlog "$id" | { ! grep exception; }
     on 0 flux cancel "$id"
     on 0 flux job wait-event "$id" clean >/dev/null
+    cluster_down
+}
+
+@test "a parent that does not answer is torpid: those below wait, told why, and go on" {
+    cluster 2 '[tbon]' 'torpid_min = "0.2s"' 'torpid_max = "1s"'
+    notices
+    broker 0; broker 1; is_up
+    kill -STOP "${PIDS[0]}"
+    until_path 1 '"reason":"it is unresponsive"'
+    on 1 flux dmesg | grep 'broker on node0 (rank 0) has been unresponsive for '
+    [ "$(on 1 flux getattr size)" = 2 ]
+    on 1 flux kvs put a=1 2>&6 & put=$!
+    notice 'flux-kvs put: waiting for node0 (rank 0): it is unresponsive'
+    kill -CONT "${PIDS[0]}"
+    wait "$put"
+    until_path 1 '"state":"up"'
+    on 1 flux dmesg | grep 'broker on node0 (rank 0) is responsive now'
+    # Who was stopped himself blames nobody, and no link was dropped.
+    on 0 flux dmesg | { ! grep -E 'node1.*(unresponsive|failed)'; }
+    cluster_down
+}
+
+@test "silence has an end: the link is dropped at both ends, and made anew" {
+    cluster 3 '[tbon]' 'torpid_min = "0.2s"' 'torpid_max = "1s"' '[heartbeat]' 'period = "0.2s"' 'timeout = "2s"'
+    broker 0; broker 1; broker 2; is_up
+    kill -STOP "${PIDS[2]}"
+    until_health 0 '"error":"no sign of life for 2s"'
+    kill -CONT "${PIDS[2]}"
+    until_group broker.online 0-2
+    on 2 flux kvs put a=1
+    kill -STOP "${PIDS[0]}"
+    until_path 1 '"reason":"no heartbeat for 2s"'
+    kill -CONT "${PIDS[0]}"
+    until_path 1 '"state":"up"'; until_path 2 '"state":"up"'
+    [ "$(on 1 flux kvs get a)" = 1 ]
+    cluster_down
+}
+
+@test "jobs on a broker that is torpid for longer than configured end, and so do their shells" {
+    cluster 2 '[tbon]' 'torpid_min = "0.2s"' 'torpid_max = "1s"' '[exec]' 'torpid-timeout = "0.5s"'
+    mkfifo started
+    broker 0; broker 1; is_up
+    id=$(on 0 flux submit --requires=rank:1 bash -c "echo \$\$ >$PWD/started; exec sleep inf")
+    read -r pid <started
+    kill -STOP "${PIDS[1]}"
+    on 0 flux job wait-event -t 15 -m severity=0 "$id" exception | grep 'broker is unresponsive on node1 (rank 1)'
+    kill -CONT "${PIDS[1]}"
+    on 0 flux job wait-event -t 15 "$id" clean >/dev/null
+    timeout 15 tail --pid="$pid" -f /dev/null
+    cluster_down
+}
+
+@test "a broker that is killed takes no job along while it may come back" {
+    cluster 2
+    mkfifo gate
+    broker 0; broker 1; is_up
+    id=$(on 0 flux submit --requires=rank:1 bash -c "echo one; cat $PWD/gate; echo two")
+    on 0 flux job wait-event -p exec "$id" shell.start >/dev/null
+    gone 1 KILL
+    until_health 0 '"error":"lost connection"'
+    on 0 flux dmesg | grep 'node1 (rank 1) failed$'
+    run on 0 flux ping --count=1 1
+    echo "$output"; [ "$status" -ne 0 ]; [[ "$output" == *"node1 (rank 1) is lost"* ]]
+    broker 1
+    until_group broker.online 0-1
+    echo go >gate &
+    [ "$(on 0 flux job attach "$id")" = $'one\ngo\ntwo' ]
+    on 0 flux job eventlog "$id" | { ! grep exception; }
     cluster_down
 }
