@@ -56,7 +56,7 @@ Task<> Broker::find_restore() {
     if (file == automatic) {
         file = dump_directory() + "/" + link_name;
         if (!fs::is_symlink(file)) co_return;
-        file = dump_directory() + "/" + fs::read_symlink(file).string();
+        file = fs::path(dump_directory()) / fs::read_symlink(file);
     }
     if (file.empty()) co_return;
     std::vector<std::string> argv{program("flux-restore"), "--check", "--quiet", file};

@@ -100,6 +100,6 @@ DAMAGE='flux kvs put good.a=1 good.large=$(printf "z%.0s" $(seq 300))
             flux gc 2>/dev/null & first=$!; flux gc 2>/dev/null & second=$!; wait $first; wait $second
         done
         touch stop; wait $writer; flux content flush; flux content dropcache; flux fsck
-        is 300 $(flux kvs get -r $(seq -f "many.d%g.key" 300) | wc -c); flux kvs get $(seq -f "live.k%g" 0 2) >/dev/null'
+        is 300 $(flux kvs get -r $(seq -f "many.d%g.key" 300) | wc -c); flux kvs dir -R live | grep -c "^live.k" >/dev/null'
     echo "$output"; [ "$status" -eq 0 ]
 }
