@@ -338,7 +338,7 @@ void Broker::meet_peers() {
         if (!peers.parent->public_key.empty()) parent_address_.key = PublicKey::parse(peers.parent->public_key);
         attributes_.set("tbon.parent-endpoint", uri);
     }
-    if (rank_ != 0) return; // the others learn of the hosts when they join
+    if (peers.hosts.empty()) return; // it learns of the hosts when it joins
     Hostlist hosts;
     for (const auto& host : peers.hosts) hosts.push_back(host);
     set_default("hostlist", hosts.encode());

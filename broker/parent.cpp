@@ -59,6 +59,7 @@ void Broker::follow_parent(Overlay::Environment& overlay) {
 
 void Broker::learn_from_parent(JsonView answer) {
     auto hostlist = answer.get<std::string>("hostlist");
+    if (hostlist.empty()) return; // the parent is just booting and knows less than this broker
     attributes_.set("hostlist", hostlist);
     auto hosts = Hostlist::parse(hostlist);
     hosts_ = Json(std::vector<std::string>(hosts.begin(), hosts.end()));
@@ -125,12 +126,11 @@ void Broker::parent_entered(State state) {
 // The parent has answered hello. When it was away, requests go up again when it serves them.
 void Broker::parent_joined(JsonView answer, bool first) {
     learn_from_parent(answer);
-    if (first) {
+    groups_->tell_parent(); // also what brokers below have told before there was a way up
+    if (first)
         config_ = answer["config"].copy();
-    } else {
-        groups_->tell_parent();
+    else
         parent_state_ = State::load_builtins;
-    }
     watch_anew();
 }
 

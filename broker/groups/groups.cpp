@@ -27,7 +27,7 @@ void Groups::tell_parent() {
     for (const auto& [name, members] : members_) {
         if (!members.empty()) pending_.array_at(name).append(Json::object("ranks", members.encode(), "set", true));
     }
-    send_soon();
+    if (!pending_.empty()) send_soon();
 }
 
 void Groups::remove(const Idset& ranks) {
