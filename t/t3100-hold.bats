@@ -137,6 +137,34 @@ leave_and_return() {
     cluster_down
 }
 
+@test "a new key is rolled out over four brokers, and no link is dropped" {
+    cluster 4
+    for rank in 0 1 2 3; do broker "$rank"; done
+    is_up
+    flux keygen next
+    on 0 flux-t-rpc -s overlay.monitor >links & monitor=$!
+    # roll CERT NEXT: what all brokers have from now on
+    roll() {
+        sed -i "/^curve_cert/d; s|^\[bootstrap\]|&\ncurve_cert = \"$PWD/$1\"${2:+\ncurve_cert_next = \"$PWD/$2\"}|" conf/flux.toml
+        on 0 flux config reload
+        for rank in 1 2 3; do on "$rank" flux-t-rpc -s -w "\"curve_cert\":\"$PWD/$1\"" config.get >/dev/null; done
+    }
+    roll cert next
+    roll next cert
+    roll next
+    on 0 flux exec -r 0-3 true
+    kill "$monitor"; wait "$monitor" || true
+    cat links; [ "$(wc -l <links)" -eq 3 ]; [ "$(grep -c full links)" -eq 3 ]
+    # Who comes now has the new key; the old one opens no door.
+    gone 3 KILL
+    sed "s|$PWD/next|$PWD/cert|" conf/flux.toml >old.toml
+    run timeout 10 flux broker -c old.toml -Shostname=node3 -Srundir="$PWD/other" true
+    echo "$output"; [ "$status" -eq 1 ]; [[ "$output" == *"wrong key"* ]]
+    broker 3
+    on 0 flux overlay status -w full >/dev/null
+    cluster_down
+}
+
 @test "who may not join is told why, and so is the log of the parent" {
     cluster 3
     broker 0; broker 1; broker 2; is_up
