@@ -182,7 +182,7 @@ public:
 
 private:
     void visit(const Node& node, const std::string& prefix, const std::string& connector) override {
-        if (only_down_ && node.status == "full") return;
+        if (only_down_ && node.status == "full" && node.error.empty()) return;
         auto label = fmt::format("{} {}", node.rank, host(node.rank));
         if (highlighted(node)) label = color_ ? painted(output::sgr::blue, label) : "<<" + label + ">>";
         std::string line = pretty_ ? prefix + connector + label : label;

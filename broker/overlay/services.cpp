@@ -17,7 +17,10 @@ Json Overlay::health() const {
     auto children = Json::array();
     for (const auto& [rank, child] : children_) {
         auto entry = Json::object("rank", rank, "status", to_string(child.status), "duration", seconds(child.since));
-        if (!child.error.empty()) entry.set("error", child.error);
+        if (child.torpid)
+            entry.set("error", "unresponsive");
+        else if (!child.error.empty())
+            entry.set("error", child.error);
         children.append(std::move(entry));
     }
     return Json::object("rank", environment_.rank, "status", to_string(status()), "duration", seconds(since_),
