@@ -73,8 +73,7 @@ cut_off() {
 }
 
 @test "a cut from the leader to the follower: both ends know, the follower rejoins, its job goes on" {
-    # Its kernel may be heard when it gives up.
-    cut_off 'lost' cut_way 0 1
+    cut_off 'node lost: Connection timed out' cut_way 0 1
 }
 
 @test "a cut from the follower to the leader: both ends know, the follower rejoins, its job goes on" {
