@@ -95,13 +95,12 @@ void Core::load_plugins() {
 
 // Nothing else of a shell gets a turn while a plugin's code blocks it, and nothing has begun yet that could be lost.
 void Core::watch_initializer(std::optional<InitializerWatch>& watch, const std::string& file) {
-    auto limit = std::chrono::duration<double>(parse_duration(attribute("vendor.module-limit").value_or("30s")));
-    watch.emplace("plugin " + file, std::chrono::duration_cast<std::chrono::nanoseconds>(limit),
-                  [this](const std::string& text) {
-                      log_to_stderr(LogRecord{Level::fatal, {}, text, static_cast<int>(job_.rank)});
-                      if (!standalone()) raise_elsewhere(job_.id, text);
-                      ::_exit(1);
-                  });
+    auto limit = parse_duration(attribute("vendor.module-limit").value_or("30s"));
+    watch.emplace("plugin " + file, limit, [this](const std::string& text) {
+        log_to_stderr(LogRecord{Level::fatal, {}, text, static_cast<int>(job_.rank)});
+        if (!standalone()) raise_elsewhere(job_.id, text);
+        ::_exit(1);
+    });
 }
 
 Task<> Core::init_plugins() {

@@ -8,10 +8,8 @@ bats_require_minimum_version 1.5.0
 setup_file() { unshare --net --mount true 2>/dev/null || skip "network namespaces cannot be made here"; }
 
 teardown() {
-    for rank in "${!PIDS[@]}"; do kill -9 "${PIDS[$rank]}" 2>/dev/null || true; done
+    cluster_teardown
     network_down
-    [ -z "${DEBUG_LOGS:-}" ] || tail -n 30 log.*
-    cd / && rm -rf "$TEST_TMP"
 }
 
 # hosts SIZE [CONFIG-LINES...]: an instance with a host for each broker

@@ -4,11 +4,7 @@ load lib/common
 load lib/cluster
 bats_require_minimum_version 1.5.0
 
-teardown() {
-    for rank in "${!PIDS[@]}"; do kill -9 "${PIDS[$rank]}" 2>/dev/null || true; done
-    [ -z "${DEBUG_LOGS:-}" ] || tail -n 30 log.*
-    cd / && rm -rf "$TEST_TMP"
-}
+teardown() { cluster_teardown; }
 
 tree() {
     cluster 7 '[tbon]' 'topo = "kary:2"' "$(listed 7)" "$@"

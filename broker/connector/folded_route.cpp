@@ -3,7 +3,6 @@
 #include <flux/base64.hpp>
 
 #include <cerrno>
-#include <vector>
 
 namespace flux::broker {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <flux/message.hpp>
 
-#include <optional>
 #include <string>
 #include <string_view>
 

@@ -2,7 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include <cerrno>
+#include <string>
+#include <vector>
 
 using namespace flux;
 using namespace flux::broker;

@@ -1,7 +1,6 @@
 // For hosts of plugins: speaks up when somebody else's code, which runs on the host's thread, does not come back.
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -14,17 +13,16 @@ namespace flux {
 class InitializerWatch {
 public:
     /// \param what     whose code runs, for the text.
-    /// \param limit    how long it may take.
+    /// \param limit    how long it may take, in seconds.
     /// \param on_late  called once, on the watching thread, with `WHAT: its initializer has not returned for LIMIT`;
     ///                 the destructor waits for it.
-    InitializerWatch(std::string what, std::chrono::nanoseconds limit,
-                     std::function<void(const std::string& text)> on_late);
+    InitializerWatch(std::string what, double limit, std::function<void(const std::string& text)> on_late);
     ~InitializerWatch();
     InitializerWatch(const InitializerWatch&) = delete;
     InitializerWatch& operator=(const InitializerWatch&) = delete;
 
 private:
-    void watch(std::chrono::nanoseconds limit);
+    void watch(double limit);
 
     std::string what_;
     std::function<void(const std::string&)> on_late_;

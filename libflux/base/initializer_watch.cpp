@@ -1,10 +1,11 @@
 #include <flux/duration.hpp>
 #include <flux/initializer_watch.hpp>
 
+#include <chrono>
+
 namespace flux {
 
-InitializerWatch::InitializerWatch(std::string what, std::chrono::nanoseconds limit,
-                                   std::function<void(const std::string&)> on_late)
+InitializerWatch::InitializerWatch(std::string what, double limit, std::function<void(const std::string&)> on_late)
     : what_(std::move(what)), on_late_(std::move(on_late)), thread_([this, limit] { watch(limit); }) {}
 
 InitializerWatch::~InitializerWatch() {
@@ -16,12 +17,11 @@ InitializerWatch::~InitializerWatch() {
     thread_.join();
 }
 
-void InitializerWatch::watch(std::chrono::nanoseconds limit) {
+void InitializerWatch::watch(double limit) {
     std::unique_lock lock(mutex_);
-    if (changed_.wait_for(lock, limit, [this] { return returned_; })) return;
+    if (changed_.wait_for(lock, std::chrono::duration<double>(limit), [this] { return returned_; })) return;
     lock.unlock();
-    auto seconds = std::chrono::duration<double>(limit).count();
-    on_late_(what_ + ": its initializer has not returned for " + format_duration(seconds));
+    on_late_(what_ + ": its initializer has not returned for " + format_duration(limit));
 }
 
 } // namespace flux

@@ -70,8 +70,7 @@ Task<> Jobtap::start(JsonView record) {
     core_.plugin_record = PluginRecord::decode(record);
     copies_ = (co_await core_.handle.get_attr("rundir")).value_or("/tmp") + "/so";
     uri_ = (co_await core_.handle.get_attr("local-uri")).value_or("");
-    if (auto limit = co_await core_.handle.get_attr("vendor.module-limit"))
-        limit_ = std::chrono::duration<double>(parse_duration(*limit));
+    if (auto limit = co_await core_.handle.get_attr("vendor.module-limit")) limit_ = parse_duration(*limit);
     for (auto& builtin : builtins()) {
         auto name = std::string(builtin.name);
         if (!core_.plugin_record.is_removed(name)) co_await load(name, Json::object());
@@ -158,8 +157,7 @@ void Jobtap::make_watched(HostedPlugin& hosted) {
             // The broker is gone, and this process soon will be.
         }
     };
-    auto limit = std::chrono::duration_cast<std::chrono::nanoseconds>(limit_);
-    InitializerWatch watch(fmt::format("jobtap plugin {}", hosted.path), limit, start_over);
+    InitializerWatch watch(fmt::format("jobtap plugin {}", hosted.path), limit_, start_over);
     hosted.make(Library::open(hosted.path, copies_, jobtap_library));
 }
 

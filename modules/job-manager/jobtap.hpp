@@ -41,9 +41,9 @@ private:
     Core& core_;
     Inactive& inactive_;
     HostedPlugin::Config config_;
-    std::string copies_;                                             // folder for the files that are loaded
-    std::string uri_;                                                // of the broker
-    std::chrono::duration<double> limit_ = std::chrono::seconds(30); // how long an initializer may take
+    std::string copies_; // folder for the files that are loaded
+    std::string uri_;    // of the broker
+    double limit_ = 30;  // seconds that an initializer may take
     bool busy_ = false;
     Condition idle_;
 };

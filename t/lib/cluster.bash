@@ -83,3 +83,11 @@ notice() {
     done
     return 1
 }
+
+# For the teardown of a test, however it ended.
+cluster_teardown() {
+    local rank
+    for rank in "${!PIDS[@]}"; do kill -9 "${PIDS[$rank]}" 2>/dev/null || true; done
+    [ -z "${DEBUG_LOGS:-}" ] || tail -n 30 log.*
+    cd / && rm -rf "$TEST_TMP"
+}
