@@ -71,7 +71,8 @@ cut_off() {
 }
 
 @test "a cut from the leader to the follower: both ends know, the follower rejoins, its job goes on" {
-    cut_off 'node lost: Connection timed out' cut_way 0 1
+    # Its kernel may be heard when it gives up.
+    cut_off 'lost' cut_way 0 1
 }
 
 @test "a cut from the follower to the leader: both ends know, the follower rejoins, its job goes on" {

@@ -194,8 +194,14 @@ void tune_tcp(int fd, std::chrono::milliseconds silence) noexcept {
     auto set = [fd](int level, int name, int value) noexcept { ::setsockopt(fd, level, name, &value, sizeof value); };
     set(IPPROTO_TCP, TCP_NODELAY, 1);
     if (silence <= 0ms) return;
-    // No keepalive: the heartbeats of a link do as well, and a kernel that gives up on its probes sends a reset, which
-    // the other end would take for the end of the broker alone.
+    // An idle link is probed from half the limit on, so that silence shows within it.
+    auto fraction = [&](int part) {
+        auto seconds = std::chrono::duration_cast<std::chrono::seconds>(silence / part).count();
+        return static_cast<int>(std::clamp<std::int64_t>(seconds, 1, 32767));
+    };
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, fraction(2));
+    set(IPPROTO_TCP, TCP_KEEPINTVL, fraction(4));
     set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(std::min<std::int64_t>(silence.count(), INT32_MAX)));
 }
 
